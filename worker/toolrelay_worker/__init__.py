@@ -1,0 +1,1 @@
+"""toolrelay_worker."""
