@@ -1,6 +1,7 @@
 """Every exception that toolrelay raises, and the categories of failure that a result can carry.
 
-A tool that fails is a value (``NormalizedToolResult.success``), never an exception. What is raised is sorted by who acts::
+A tool that fails is a value (``NormalizedToolResult.success``), never an exception. What is raised is sorted by who
+acts::
 
     ToolrelayError
     ├── InvalidCallError (ValueError)      the sender: the call cannot be read

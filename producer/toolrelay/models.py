@@ -119,7 +119,7 @@ class NormalizedToolRequest(_Frozen):
     plan_id: str | None = None
     sequence: int | None = None
     provider_metadata: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """``model``, ``provider_id``, and what must be echoed: ``thought_signature``, ``namespace``, ``toolset``, ``caller``."""
+    """``model``, ``provider_id`` and what must be echoed: ``thought_signature``, ``namespace``, ``toolset``, ``caller``."""
     kind: CallKind = CallKind.FUNCTION
     problem: CallProblem | None = None
     """Set when the call must not run as it stands."""
