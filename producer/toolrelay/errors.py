@@ -1,4 +1,4 @@
-"""Every exception that toolrelay raises, and the categories of failure that a result can carry.
+"""Every exception that toolrelay raises; ``ErrorCategory`` and ``classify_error`` are for failures that are values.
 
 A tool that fails is a value (``NormalizedToolResult.success``), never an exception. What is raised is sorted by who
 acts::
@@ -8,7 +8,9 @@ acts::
     │   ├── InvalidPayloadError            the payload has the wrong shape ("must be a dict")
     │   ├── MissingNameError               the call names no tool
     │   └── InvalidArgumentsError          the arguments cannot be read ("parse error", "must be a dict")
+    ├── SchemaMismatchError (ValueError)   the model: arguments or output do not fit the tool's JSON Schema
     ├── UnknownProviderFormatError (ValueError)   the developer: no such ``provider_format``
+    ├── InvalidResultsError (ValueError)   the developer: these results cannot go back as one answer
     ├── RegistrationError (ValueError)     the developer: a tool's definition is wrong or its name is taken
     ├── ToolLoadError (ImportError)        the operator: the module that holds the tools cannot be loaded
     ├── SettingsError (ValueError)         the operator: a setting is wrong; names its variable
@@ -20,44 +22,8 @@ acts::
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-
-class ErrorCategory(StrEnum):
-    """Why a call was not successful. The category decides what the model is told and whether a rerun can help."""
-
-    TIMEOUT = "timeout"
-    """The time limit passed."""
-    PERMISSION = "permission"
-    """The tool, or what it called, refused access."""
-    NOT_FOUND = "not_found"
-    """No such tool, or the tool did not find what it was asked for."""
-    RESOURCE = "resource"
-    """Memory, disk, connections: something ran out."""
-    SCHEMA = "schema"
-    """Arguments or output do not match the tool's schema."""
-    PARSE = "parse"
-    """The call or its arguments could not be read."""
-    EXECUTION = "execution"
-    """The tool raised, and nothing more is known."""
-    RATE_LIMIT = "rate_limit"
-    """What the tool called asked for fewer requests."""
-    CANCELLED = "cancelled"
-    """Somebody cancelled the call."""
-    WORKER_LOST = "worker_lost"
-    """The worker that ran the call disappeared."""
-    UNKNOWN = "unknown"
-    """Failed without saying why."""
-
-    @property
-    def is_retryable(self) -> bool:
-        """Whether a rerun can help when nothing more is known than the category."""
-        return self in _RETRYABLE
-
-
-_RETRYABLE = frozenset(
-    {ErrorCategory.TIMEOUT, ErrorCategory.RATE_LIMIT, ErrorCategory.RESOURCE, ErrorCategory.WORKER_LOST}
-)
+from toolrelay._categories import ErrorCategory as ErrorCategory
+from toolrelay._categories import classify_error as classify_error
 
 
 class ToolrelayError(Exception):
@@ -83,8 +49,22 @@ class InvalidArgumentsError(InvalidCallError):
     """The arguments are not one JSON object, and cannot be made one without inventing anything."""
 
 
+class SchemaMismatchError(ToolrelayError, ValueError):
+    """Arguments or an output that the tool's JSON Schema refuses, or that JSON cannot hold.
+
+    The message is for the model: where, what was expected, and never a whole rejected value.
+    """
+
+    #: the category that an error result made of this exception carries
+    category = ErrorCategory.SCHEMA
+
+
 class UnknownProviderFormatError(ToolrelayError, ValueError):
     """``provider_format`` is none of the formats toolrelay speaks."""
+
+
+class InvalidResultsError(ToolrelayError, ValueError):
+    """The results cannot go back as one answer: one is there twice, or they belong to different formats."""
 
 
 class RegistrationError(ToolrelayError, ValueError):
