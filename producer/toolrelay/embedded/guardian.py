@@ -1,4 +1,4 @@
-"""Keeps an embedded server from outliving its owner, however the owner ends. Started by ``embedded.py``, by file path.
+"""Keeps an embedded server from outliving its owner, however the owner ends. Started by file path.
 
 A process of its own, because nothing inside the owner runs once it is killed, and the kernel's parent-death signal is
 bound to the *thread* that forked. It must start fast and stay small: built-in modules only, no ``toolrelay``.

@@ -1,37 +1,30 @@
-"""A private Valkey or Redis for people who have none: on the loopback interface only, on disk, never left behind.
-
-`EmbeddedServer` belongs to one process. `shared_server` gives the processes of one user on one machine a server to meet
-on without any configuration. Both end with whoever uses them, also when that is killed: a guardian process
-(``_guardian.py``) sees to it. Linux and macOS.
-"""
+"""A Valkey or Redis server of this process's own."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import random
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from toolrelay.embedded._held import POLL_SECONDS, close_in_child, locked
 from toolrelay.errors import BrokerUnavailable
 
 HOST = "127.0.0.1"
@@ -42,8 +35,7 @@ PORT_TRIES = 20
 DURABILITY = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
 """Every change goes to the append-only file; what the machine's power can take is the last second."""
 
-_GUARDIAN = Path(__file__).with_name("_guardian.py")
-_POLL_SECONDS = 0.01
+_GUARDIAN = Path(__file__).with_name("guardian.py")
 _LOCK_SECONDS = 1
 """A server that was killed while it rewrote its file leaves a child which needs a moment to notice."""
 _LOG_TAIL_CHARACTERS = 2000
@@ -208,7 +200,7 @@ class EmbeddedServer:
     def _launch(self, port: int, deadline: float) -> None:
         binary = find_binary()
         self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = _lock(self._dir / "server.lock", fcntl.LOCK_EX, min(deadline, time.monotonic() + _LOCK_SECONDS))
+        lock = locked(self._dir / "server.lock", fcntl.LOCK_EX, min(deadline, time.monotonic() + _LOCK_SECONDS))
         if lock is None:
             raise DataDirInUseError(f"{str(self._dir)!r} belongs to a server that runs: choose another data_dir")
         with lock:  # the server inherits it and so holds it to its end; our copy is closed here
@@ -248,13 +240,13 @@ class EmbeddedServer:
                 pass_fds=[lock],
                 start_new_session=True,  # Ctrl-C is for the owner, who may still need the server to finish
             )
-        _closed_in_child.add(_pipe(guardian.stdin))
+        close_in_child(_pipe(guardian.stdin))
         self._pid = int(_pipe(guardian.stdout).readline() or 0)
         return guardian
 
     def _await_answer(self, port: int, deadline: float) -> None:
         answer: object = None
-        with _client(self._url(port)) as client:
+        with connect(self._url(port)) as client:
             while time.monotonic() < deadline:
                 if not self.is_running:
                     raise self._failure("did not start")
@@ -265,7 +257,7 @@ class EmbeddedServer:
                         return
                 except RedisError as exc:
                     answer = exc
-                time.sleep(_POLL_SECONDS)
+                time.sleep(POLL_SECONDS)
         raise self._failure(f"did not answer within {self._start_timeout} ({answer!r})")
 
     def _failure(self, what: str) -> EmbeddedServerError:
@@ -291,125 +283,9 @@ class EmbeddedServer:
         self._guardian = self._pid = None
 
 
-@dataclass
-class _Attachment:
-    """This process's part in a shared server."""
-
-    users: IO[bytes]
-    """Locked (shared) for as long as this process may use the server."""
-    server: EmbeddedServer | None = None
-    """Set in the process that started it."""
-
-
-def state_dir() -> Path:
-    """Where a user's shared server keeps its address and data: ``TOOLRELAY_HOME``, else the XDG state directory."""
-    if home := os.environ.get("TOOLRELAY_HOME"):
-        return Path(home).expanduser().absolute()
-    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(base).expanduser().absolute() / "toolrelay"
-
-
-def shared_server(home: Path | None = None, *, timeout: timedelta = timedelta(seconds=15)) -> str:
-    """The URL of the one server that all processes of this user with the same ``home`` (`state_dir`) share.
-
-    It is started by whoever comes first and stopped when the last process that called this is gone. Its data and, if
-    its port is still free, its address are there again for the next. Call again after losing the connection: a server
-    that crashed is then started anew.
-
-    The URL holds a password: other users of the machine can reach the port, but not use the server.
-    """
-    home = home or state_dir()
-    deadline = time.monotonic() + timeout.total_seconds()
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _attaching:
-        mine = _attach(home, deadline)
-        with _held(home / "start.lock", fcntl.LOCK_EX, deadline):
-            url = _read_address(home)
-            while url is None or not _answers(url, home / "data"):
-                try:
-                    url = _start_shared(mine, home, url, deadline)
-                except DataDirInUseError:  # it runs, and is only too busy to answer, or still reading its data
-                    if time.monotonic() >= deadline:
-                        raise
-            return url
-
-
-def _attach(home: Path, deadline: float) -> _Attachment:
-    # Before the server is looked at: from now on its guardian does not stop it.
-    if home not in _attached:
-        users = _held(home / "users.lock", fcntl.LOCK_SH, deadline)
-        _closed_in_child.add(users)
-        _attached[home] = _Attachment(users)
-    return _attached[home]
-
-
-def _start_shared(mine: _Attachment, home: Path, old_url: str | None, deadline: float) -> str:
-    old = urlsplit(old_url or "")
-    server = EmbeddedServer(
-        home / "data",
-        port=old.port,
-        password=old.password or secrets.token_hex(16),
-        start_timeout=timedelta(seconds=max(deadline - time.monotonic(), 0)),
-        _users=home / "users.lock",
-    )
-    try:
-        server.start()
-    except PortInUseError:
-        if old_url is None:
-            raise
-        return _start_shared(mine, home, None, deadline)
-    if mine.server:
-        mine.server.close()  # it has crashed; this lets go of its pipes
-    mine.server = server
-    _write_address(home, server.url)
-    return server.url
-
-
-def _read_address(home: Path) -> str | None:
-    """``None`` when nothing usable is written there."""
-    with suppress(FileNotFoundError, ValueError):
-        url = (home / "address").read_text(encoding="utf-8").strip()
-        if urlsplit(url).hostname == HOST and urlsplit(url).port:
-            return url
-    return None
-
-
-def _write_address(home: Path, url: str) -> None:
-    new = home / "address.new"
-    new.touch(mode=0o600)
-    new.write_text(url + "\n", encoding="utf-8")
-    new.replace(home / "address")  # a reader sees the old or the new one, never half
-
-
-def _answers(url: str, data_dir: Path) -> bool:
-    # The port may have changed hands, and a server without passwords takes any: its directory proves that it is ours.
-    with _client(url) as client, suppress(RedisError, OSError):
-        return bool(client.ping()) and data_dir.samefile(client.config_get("dir")["dir"])
-    return False
-
-
-def _client(url: str) -> Redis:
+def connect(url: str) -> Redis:
+    """Give a client for asking whether a server is there: it waits a second and does not try again."""
     return Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1, retry=Retry(NoBackoff(), 0))
-
-
-def _lock(path: Path, kind: int, deadline: float) -> IO[bytes] | None:
-    """The file, locked until it is closed everywhere; ``None`` when somebody else still had it at the deadline."""
-    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
-    while True:
-        with suppress(BlockingIOError):
-            fcntl.flock(file, kind | fcntl.LOCK_NB)
-            return file
-        if time.monotonic() >= deadline:
-            file.close()
-            return None
-        time.sleep(_POLL_SECONDS)
-
-
-def _held(path: Path, kind: int, deadline: float) -> IO[bytes]:
-    lock = _lock(path, kind, deadline)
-    if lock is None:
-        raise EmbeddedServerError(f"another process holds {str(path)!r} and starts or stops the server there")
-    return lock
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -425,20 +301,3 @@ def _quoted(value: str) -> str:
 def _remove(owner: int, directory: Path | None) -> None:
     if directory and owner == os.getpid():
         shutil.rmtree(directory, ignore_errors=True)
-
-
-_attached: dict[Path, _Attachment] = {}
-_attaching = threading.Lock()
-_closed_in_child: weakref.WeakSet[IO[bytes]] = weakref.WeakSet()
-"""What would keep a server alive for as long as a forked child has it open."""
-
-
-def _leave_to_parent() -> None:
-    global _attaching
-    _attaching = threading.Lock()
-    _attached.clear()
-    for file in list(_closed_in_child):
-        file.close()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
