@@ -1,0 +1,116 @@
+"""Whether a failed attempt is followed by another one, and when: a function of policy and outcome, without a clock."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol
+
+from toolrelay.errors import ErrorCategory, ToolrelayError
+from toolrelay.models import CallStatus, ExecutionPolicy, OnLost
+
+
+class ToolRetry(ToolrelayError):
+    """What a tool raises when it should be tried again, whatever its policy's ``retry_on`` says.
+
+    ::
+
+        raise ToolRetry("the index is being rebuilt", retry_after=timedelta(seconds=20))
+
+    After the last attempt it is a failure like others, one that the model may retry.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: timedelta | None = None,
+        category: ErrorCategory = ErrorCategory.RATE_LIMIT,
+    ) -> None:
+        if not category.is_retryable:
+            raise ValueError(f"category must be one whose failures may pass, got {category.value!r}")
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.category = category
+
+
+class FailedAttempt(Protocol):
+    """What the decision needs to know; an ``Outcome`` is one."""
+
+    @property
+    def status(self) -> CallStatus: ...
+    @property
+    def success(self) -> bool: ...
+    @property
+    def error_category(self) -> ErrorCategory | None: ...
+    @property
+    def retry_after_ms(self) -> int | None: ...
+    @property
+    def retry_requested(self) -> bool: ...
+
+
+def next_delay(policy: ExecutionPolicy, outcome: FailedAttempt, attempt: int, jitter: float = 1.0) -> timedelta | None:
+    """Say how long to wait before the attempt after ``attempt``, counted from 1; ``None`` gives the call up.
+
+    The wait doubles with every attempt up to ``max_retry_delay``. ``jitter`` from 0 to 1 (pass ``random.random()``)
+    places it between half and all of that, so that calls which failed together do not return together. It is never
+    shorter than what the failed service asked for; who asks for more than ``max_retry_delay`` is not waited for: the
+    model is told in ``retry_after_ms``.
+
+    A tool with ``on_lost="fail"`` is never started twice. A cancelled call is never tried again.
+    """
+    if outcome.success or outcome.status is CallStatus.CANCELLED:
+        return None
+    if attempt >= policy.max_attempts or policy.on_lost is OnLost.FAIL:
+        return None
+    if not outcome.retry_requested and outcome.error_category not in policy.retry_on:
+        return None
+    asked = timedelta(milliseconds=outcome.retry_after_ms or 0)
+    if asked > policy.max_retry_delay:
+        return None
+    doublings = min(attempt - 1, 32)  # far beyond any cap, and far below what timedelta can hold
+    longest = policy.max_retry_delay / 2**doublings
+    delay = policy.max_retry_delay if policy.retry_delay >= longest else policy.retry_delay * 2**doublings
+    return max(asked, delay * (0.5 + 0.5 * min(max(jitter, 0.0), 1.0)))
+
+
+def retry_after_ms(exception: BaseException, now: datetime | None = None) -> int | None:
+    """Read how long an exception asks to wait: ``retry_after`` (seconds or ``timedelta``), or its response's header.
+
+    The headers are ``retry-after-ms`` and ``Retry-After`` in seconds or as a date (RFC 9110, 10.2.3). ``None`` when it
+    does not say, or says nonsense.
+    """
+    own = getattr(exception, "retry_after", None)
+    if own is not None:
+        return _milliseconds(own)
+    headers = getattr(getattr(exception, "response", None), "headers", None)
+    read = getattr(headers, "get", None)
+    if not callable(read):
+        return None
+    precise = _milliseconds(read("retry-after-ms"), scale=1)
+    return _header(read("retry-after") or read("Retry-After"), now) if precise is None else precise
+
+
+def _header(value: Any, now: datetime | None) -> int | None:
+    seconds = _milliseconds(value)
+    if seconds is not None or not isinstance(value, str):
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0, _milliseconds(moment - (now or datetime.now(UTC))) or 0)
+
+
+def _milliseconds(value: Any, scale: int = 1000) -> int | None:
+    if isinstance(value, timedelta):
+        value, scale = value.total_seconds(), 1000
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value) * scale
+    except (ValueError, OverflowError):
+        return None
+    return math.ceil(number) if math.isfinite(number) and number >= 0 else None
