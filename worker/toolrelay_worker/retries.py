@@ -81,9 +81,9 @@ def retry_after_ms(exception: BaseException, now: datetime | None = None) -> int
     The headers are ``retry-after-ms`` and ``Retry-After`` in seconds or as a date (RFC 9110, 10.2.3). ``None`` when it
     does not say, or says nonsense.
     """
-    own = getattr(exception, "retry_after", None)
+    own = _milliseconds(getattr(exception, "retry_after", None))
     if own is not None:
-        return _milliseconds(own)
+        return own
     headers = getattr(getattr(exception, "response", None), "headers", None)
     read = getattr(headers, "get", None)
     if not callable(read):

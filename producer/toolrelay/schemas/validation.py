@@ -1,0 +1,207 @@
+"""A tool's own JSON Schema (2020-12) against what a model sent and what the tool gave back.
+
+Producer and worker check with the same code, so a call that passes here is not refused there. What is refused goes back
+to the model, which can only repair what it is told: the place, what was expected, every problem, never a whole value.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jsonschema_rs import ValidationError, ValidationErrorKind, validator_for
+
+from toolrelay.errors import RegistrationError, SchemaMismatchError
+from toolrelay.models import Repair
+from toolrelay.schemas.coercion import coerce, errors_of, pointer
+
+_MAX_COMPILED: Final = 512
+_MAX_PROBLEMS: Final = 5
+_MAX_PROBLEM_LENGTH: Final = 300
+_MAX_ALTERNATIVES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArguments:
+    """Arguments that fit the schema, and what had to be written anew for it."""
+
+    arguments: dict[str, Any] = field(repr=False)
+    """The very object that was passed in when nothing had to be changed."""
+    repairs: tuple[Repair, ...] = ()
+
+
+class CompiledSchema:
+    """A JSON Schema ready to check values with. Safe to share between threads; later changes to the schema go unseen.
+
+    Never opens a file or a connection for a ``$ref``. ``RegistrationError`` when the schema is broken.
+    """
+
+    __slots__ = ("_validator",)
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        # The mask stands for the value in every message. Formats are annotations in 2020-12, so they are not checked.
+        options: dict[str, Any] = {"mask": "the value", "offline": True, "validate_formats": False}
+        try:
+            self._validator = validator_for(dict(schema), **options)
+        except ValidationError as exc:
+            raise RegistrationError(_schema_problem(schema, exc)) from exc
+        except (ValueError, RecursionError) as exc:
+            raise RegistrationError(f"the schema is no JSON: {exc}") from exc
+
+    def check_arguments(self, arguments: dict[str, Any]) -> CheckedArguments:
+        """Check a call's arguments; see the function of this name."""
+        try:
+            if self._validator.is_valid(arguments) and not _has_whole_float(arguments):
+                return CheckedArguments(arguments)
+            coerced = coerce(self._validator, arguments)
+        except RecursionError as exc:
+            raise SchemaMismatchError("the arguments are nested too deeply") from exc
+        except ValueError as exc:
+            raise SchemaMismatchError(
+                f"the arguments hold something that is no JSON: {exc}"[:_MAX_PROBLEM_LENGTH]
+            ) from exc
+        if coerced.errors:
+            raise SchemaMismatchError(f"the arguments do not fit the tool's schema: {_problems(coerced.errors)}")
+        return CheckedArguments(coerced.value, coerced.repairs)
+
+    def check_output(self, output: Any) -> None:
+        """Check a tool's output as it is; see the function of this name."""
+        if self._validator.is_valid(output):
+            return
+        errors = errors_of(self._validator, output)
+        raise SchemaMismatchError(f"the tool ran, but its output does not fit its output schema: {_problems(errors)}")
+
+
+def compile_schema(schema: Mapping[str, Any]) -> CompiledSchema:
+    """Give the compiled schema, from a cache of the last 512. ``RegistrationError`` when the schema is broken."""
+    try:
+        text = json.dumps(schema)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise RegistrationError(f"the schema is no JSON: {exc}") from exc
+    return _compile(text)
+
+
+def check_arguments(schema: Mapping[str, Any], arguments: dict[str, Any]) -> CheckedArguments:
+    """Check a call's arguments, coercing what loses nothing and recording each coercion as a ``Repair``.
+
+    >>> check_arguments({"properties": {"days": {"type": "integer"}}}, {"days": "5"})
+    CheckedArguments(repairs=(Repair(kind='coerced', path='/days', detail='string → integer'),))
+
+    The arguments are never changed in place. ``SchemaMismatchError`` says for the model what it has to repair. Who
+    checks the same schema often keeps ``compile_schema(schema)``.
+    """
+    return compile_schema(schema).check_arguments(arguments)
+
+
+def check_output(schema: Mapping[str, Any], output: Any) -> None:
+    """Check what a tool gave back; nothing is coerced. ``SchemaMismatchError`` when it does not fit.
+
+    A validation tool's ``mode`` is no keyword of JSON Schema, so it takes no part.
+    """
+    compile_schema(schema).check_output(output)
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raise ``RegistrationError`` with a JSON pointer to what is wrong with the schema itself."""
+    compile_schema(schema)
+
+
+@functools.lru_cache(maxsize=_MAX_COMPILED)
+def _compile(text: str) -> CompiledSchema:
+    return CompiledSchema(json.loads(text))
+
+
+def _has_whole_float(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value) and value.is_integer()
+    if isinstance(value, dict):
+        return any(map(_has_whole_float, value.values()))
+    return isinstance(value, list) and any(map(_has_whole_float, value))
+
+
+def _problems(errors: list[ValidationError]) -> str:
+    shown = [_problem(error)[:_MAX_PROBLEM_LENGTH] for error in errors[:_MAX_PROBLEMS]]
+    if len(errors) > len(shown):
+        shown.append(f"and {len(errors) - len(shown)} more")
+    return "; ".join(shown)
+
+
+def _problem(error: ValidationError) -> str:
+    kind = error.kind
+    path: list[str | int] = list(error.instance_path)
+    if isinstance(kind, ValidationErrorKind.Required):
+        return f"{pointer([*path, kind.property])}: required, but missing"
+    if isinstance(kind, ValidationErrorKind.AdditionalProperties | ValidationErrorKind.UnevaluatedProperties):
+        names = ", ".join(repr(name[:50]) for name in kind.unexpected[:_MAX_PROBLEMS])
+        return f"{_place(path)}: no such property: {names}"
+    if isinstance(kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
+        return f"{_place(path)}: {_alternatives(error, kind.context)}"
+    return f"{_place(path)}: {_expectation(error)}"
+
+
+def _expectation(error: ValidationError) -> str:
+    kind = error.kind
+    if isinstance(kind, ValidationErrorKind.Type):
+        return f"expected {' or '.join(kind.types)}, got {_type_name(error.instance)}"
+    if isinstance(kind, ValidationErrorKind.FalseSchema):
+        return "no value is allowed here"
+    return error.message
+
+
+def _alternatives(error: ValidationError, branches: list[list[ValidationError]]) -> str:
+    """Say what each alternative wanted; alternatives that only differ in type become one list of types."""
+    inner = [branch[0] for branch in branches if branch]
+    types = [
+        name
+        for one in inner
+        if isinstance(one.kind, ValidationErrorKind.Type) and one.instance_path == error.instance_path
+        for name in one.kind.types
+    ]
+    others = [one for one in inner if not isinstance(one.kind, ValidationErrorKind.Type)]
+    if types and not others:
+        return f"expected {' or '.join(dict.fromkeys(types))}, got {_type_name(error.instance)}"
+    wishes = [f"({number}) {_problem(one)}" for number, one in enumerate(inner[:_MAX_ALTERNATIVES], start=1)]
+    return f"fits none of {len(branches)} alternatives: {' '.join(wishes)}"
+
+
+def _place(path: Iterable[str | int]) -> str:
+    return pointer(path) or "the whole"
+
+
+def _type_name(value: Any) -> str:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+    return "null" if value is None else names.get(type(value), type(value).__name__)
+
+
+def _schema_problem(schema: Mapping[str, Any], error: ValidationError) -> str:
+    path: tuple[str | int, ...] = tuple(error.instance_path)
+    if isinstance(error.kind, ValidationErrorKind.Referencing):
+        blamed = next(_blamed_references(schema, (), error.message), ("$schema",))
+        advice = " (a $ref must point into the schema itself)" if blamed[-1] == "$ref" else ""
+        return f"the schema is broken at {_place(blamed)}: {error.message}{advice}"
+    return f"the schema is broken at {_place(path)}: {_meta_problem(path, error)}"
+
+
+def _meta_problem(path: tuple[str | int, ...], error: ValidationError) -> str:
+    if path and path[-1] == "type":
+        return f"{error.instance!r:.50} is no JSON type"
+    return _expectation(error)[:_MAX_PROBLEM_LENGTH]
+
+
+def _blamed_references(node: Any, path: tuple[str | int, ...], message: str) -> Iterator[tuple[str | int, ...]]:
+    """Find the references that the message can mean: it names the target, not the place."""
+    if isinstance(node, Mapping):
+        target = node.get("$ref")
+        if isinstance(target, str) and target.lstrip("#") and target.lstrip("#") in message:
+            yield (*path, "$ref")
+    children: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(node, Mapping):
+        children = node.items()
+    elif isinstance(node, list):
+        children = enumerate(node)
+    for key, child in children:
+        yield from _blamed_references(child, (*path, key), message)
