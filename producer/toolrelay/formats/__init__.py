@@ -1,0 +1,31 @@
+"""One module a provider's wire format, all behind one ``Protocol``. Imports only ``models`` and ``errors``."""
+
+from typing import Final
+
+from toolrelay.formats import (
+    anthropic,
+    bedrock,
+    gemini,
+    gemini_interactions,
+    generic,
+    langchain,
+    mcp,
+    openai_chat,
+    openai_responses,
+)
+from toolrelay.formats._protocol import FoundCall, WireFormat
+from toolrelay.models import ProviderFormat
+
+FORMATS: Final[dict[ProviderFormat, WireFormat]] = {
+    ProviderFormat.OPENAI: openai_chat,
+    ProviderFormat.OPENAI_RESPONSES: openai_responses,
+    ProviderFormat.ANTHROPIC: anthropic,
+    ProviderFormat.GEMINI: gemini,
+    ProviderFormat.GEMINI_INTERACTIONS: gemini_interactions,
+    ProviderFormat.LANGCHAIN: langchain,
+    ProviderFormat.MCP: mcp,
+    ProviderFormat.BEDROCK: bedrock,
+    ProviderFormat.UNKNOWN: generic,
+}
+
+__all__ = ["FORMATS", "FoundCall", "WireFormat"]

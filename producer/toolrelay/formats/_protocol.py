@@ -1,0 +1,66 @@
+"""What a wire format has to offer, and what it finds in a message. A format is a module with these three functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind
+
+#: a message, block, item, step or part, as the provider's JSON has it
+Wire = dict[str, Any]
+
+
+@dataclass(slots=True)
+class FoundCall:
+    """A call that the client has to run or answer, its parts still as the provider wrote them."""
+
+    name: Any
+    arguments: Any = None
+    call_id: Any = None
+    kind: CallKind = CallKind.FUNCTION
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """What the answer needs, and what must be echoed."""
+    raw: Any = None
+    refusal: tuple[ProblemKind, str] | None = None
+    """Why the call must not run, whatever its arguments say."""
+
+    def refuse(self, why: str, kind: ProblemKind = ProblemKind.TRUNCATED) -> None:
+        """Keep the call from being run; the first reason stays."""
+        if self.refusal is None:
+            self.refusal = (kind, why)
+
+
+class WireFormat(Protocol):
+    """One provider's way to write calls and to be told their results. Nothing that is passed in is changed."""
+
+    def find_call(self, payload: Wire) -> FoundCall | None:
+        """Read a single call, wrapped or flat; ``None`` if the provider runs it itself."""
+
+    def find_calls(self, message: Wire) -> list[FoundCall]:
+        """Read the calls that the client has to run, in the model's order: of a message, or of anything in one."""
+
+    def format_results(self, results: Sequence[NormalizedToolResult]) -> list[Wire]:
+        """Write what has to be appended to the conversation, every result answered once and in this order."""
+
+
+def cut_off(calls: list[FoundCall], why: str) -> None:
+    """Refuse the last call: the model was stopped while it wrote, and the end of the message is where."""
+    if calls:
+        calls[-1].refuse(why)
+
+
+def refuse_all(calls: list[FoundCall], why: str) -> None:
+    """Refuse every call: the turn ended in a way that forbids to run any."""
+    for call in calls:
+        call.refuse(why)
+
+
+def pick(payload: Wire, *names: str) -> Any:
+    """Give the first of these members that is there and not null: SDKs and wires spell the same member differently."""
+    for name in names:
+        value = payload.get(name)
+        if value is not None:
+            return value
+    return None

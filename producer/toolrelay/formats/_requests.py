@@ -1,0 +1,78 @@
+"""From what a format found to the request that everyone else works with. A bad call gets a problem, it never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from toolrelay.errors import ErrorCategory
+from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
+from toolrelay.formats._protocol import FoundCall
+from toolrelay.formats._text import as_text
+from toolrelay.models import CallKind, CallProblem, NormalizedToolRequest, ProblemKind, ProviderFormat, Repair
+
+#: gives the tool's name for the name on the wire
+Decode = Callable[[str], str]
+
+
+def request_of(
+    call: FoundCall,
+    provider_format: ProviderFormat,
+    *,
+    decode: Decode | None = None,
+    max_arguments_bytes: int = MAX_ARGUMENTS_BYTES,
+) -> NormalizedToolRequest:
+    """Make the request of a found call; what keeps it from being run stands in ``problem``."""
+    values, repairs, problem = _arguments_of(call, max_arguments_bytes)
+    wire_name = as_text(call.name) if isinstance(call.name, str) else None
+    name = wire_name or ""
+    metadata = call.metadata
+    if wire_name is None:
+        problem = _no_name(call)
+    elif decode is not None and (name := decode(wire_name)) != wire_name:
+        metadata = {**metadata, "wire_name": wire_name}
+    return NormalizedToolRequest(
+        tool_name=name,
+        arguments=values,
+        provider_format=provider_format,
+        provider_call_id=as_text(call.call_id),
+        provider_metadata=metadata,
+        kind=call.kind,
+        problem=problem,
+        repairs=repairs,
+        raw=call.raw,
+    )
+
+
+def _arguments_of(call: FoundCall, max_bytes: int) -> Arguments:
+    if call.kind is CallKind.CUSTOM:
+        arguments = _free_text(call.arguments, max_bytes)
+    else:
+        arguments = read_arguments(call.arguments, max_bytes=max_bytes)
+    if call.refusal is None:
+        return arguments
+    kind, why = call.refusal
+    raw = call.arguments if isinstance(call.arguments, str) else None
+    return arguments._replace(problem=problem_of(kind, why, raw))
+
+
+def _free_text(text: Any, max_bytes: int) -> Arguments:
+    # wrapped first: the text is data, and is never read as JSON
+    return read_arguments({"input": text if isinstance(text, str) else ""}, max_bytes=max_bytes)
+
+
+def _no_name(call: FoundCall) -> CallProblem:
+    return CallProblem(
+        kind=ProblemKind.NO_NAME,
+        category=ErrorCategory.PARSE,
+        message=f"the call has no tool name: 'name' must be a non-empty string, got {_short(call.name)}",
+    )
+
+
+def _short(value: Any) -> str:
+    return repr(value) if value is None or value == "" else f"a value of type {type(value).__name__}"
+
+
+def renamed(wire_name: str, name: str) -> Repair:
+    """Record that a name was read differently from how it stood on the wire."""
+    return Repair(kind="tool_name", detail=f"{wire_name!r} was read as {name!r}")

@@ -1,0 +1,115 @@
+"""The output items of OpenAI Responses: each kind of call is answered by an item of its own shape.
+
+Only ``apply_patch_call_output`` can say "failed"; the others carry a failure in their text, or, where they have none,
+in a message behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from toolrelay.errors import ErrorCategory
+from toolrelay.formats._output import call_id, error_text, flagless_text, success_text, text_of, to_json
+from toolrelay.formats._protocol import Wire
+from toolrelay.models import CallKind, NormalizedToolResult
+
+#: stands where the API demands a screenshot and there is none: one transparent pixel
+_NO_SCREENSHOT: Final = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+
+def items_for(result: NormalizedToolResult) -> list[Wire]:
+    """Give the item that answers the call, and behind it what the item has no place for."""
+    item: Wire = {"type": f"{_PREFIXES[result.kind]}_output", "call_id": call_id(result)}
+    item.update(_WRITERS[result.kind](result))
+    caller = result.provider_metadata.get("caller")
+    if caller is not None:
+        item["caller"] = caller
+    has_no_text = result.kind in (CallKind.COMPUTER, CallKind.TOOL_SEARCH)
+    return [item] if result.success or not has_no_text else [item, _apology(result)]
+
+
+def _apology(result: NormalizedToolResult) -> Wire:
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": flagless_text(result)}]}
+
+
+def _text(result: NormalizedToolResult) -> Wire:
+    return {"output": flagless_text(result)}
+
+
+def _local_shell(result: NormalizedToolResult) -> Wire:
+    # the API reference names the call by "id", the guide by "call_id"; it takes either
+    return {"id": call_id(result), "output": flagless_text(result)}
+
+
+def _apply_patch(result: NormalizedToolResult) -> Wire:
+    return {"status": "completed" if result.success else "failed", "output": text_of(result)}
+
+
+def _shell(result: NormalizedToolResult) -> Wire:
+    limit = result.provider_metadata.get("max_output_length")
+    answer: Wire = {"output": _shell_outputs(result)}
+    return answer if limit is None else {**answer, "max_output_length": limit}
+
+
+def _shell_outputs(result: NormalizedToolResult) -> list[Wire]:
+    if not result.success:
+        timed_out = result.error_category is ErrorCategory.TIMEOUT
+        outcome = {"type": "timeout"} if timed_out else {"type": "exit", "exit_code": 1}
+        return [{"stdout": "", "stderr": error_text(result), "outcome": outcome}]
+    output = to_json(result.output)
+    commands = output if isinstance(output, list) else [output]
+    if commands and all(isinstance(command, dict) and "stdout" in command for command in commands):
+        return [_command_output(command) for command in commands]
+    return [_command_output({"stdout": success_text(result)})]
+
+
+def _command_output(command: Wire) -> Wire:
+    exit_code = command.get("exit_code", command.get("returncode", 0))
+    return {
+        "stdout": command.get("stdout") or "",
+        "stderr": command.get("stderr") or "",
+        "outcome": command.get("outcome") or {"type": "exit", "exit_code": exit_code},
+    }
+
+
+def _computer(result: NormalizedToolResult) -> Wire:
+    output = to_json(result.output) if result.success else None
+    answer: Wire = {}
+    if isinstance(output, dict):
+        # whether a safety check is acknowledged is for the tool's author to say, never for us
+        answer = {key: output[key] for key in ("acknowledged_safety_checks",) if key in output}
+        output = output.get("output", {key: output[key] for key in ("image_url", "file_id") if key in output})
+    if isinstance(output, str):
+        output = {"image_url": output}
+    picture = output if isinstance(output, dict) and output else {"image_url": _NO_SCREENSHOT}
+    return {"output": {"type": "computer_screenshot", **picture}, **answer}
+
+
+def _tool_search(result: NormalizedToolResult) -> Wire:
+    output: Any = to_json(result.output) if result.success else []
+    tools = output.get("tools", []) if isinstance(output, dict) else output
+    return {"execution": "client", "status": "completed", "tools": tools if isinstance(tools, list) else []}
+
+
+_PREFIXES: Final = {
+    CallKind.FUNCTION: "function_call",
+    CallKind.CUSTOM: "custom_tool_call",
+    CallKind.SHELL: "shell_call",
+    CallKind.LOCAL_SHELL: "local_shell_call",
+    CallKind.APPLY_PATCH: "apply_patch_call",
+    CallKind.COMPUTER: "computer_call",
+    CallKind.TOOL_SEARCH: "tool_search",
+}
+_WRITERS: Final[dict[CallKind, Callable[[NormalizedToolResult], Wire]]] = {
+    CallKind.FUNCTION: _text,
+    CallKind.CUSTOM: _text,
+    CallKind.SHELL: _shell,
+    CallKind.LOCAL_SHELL: _local_shell,
+    CallKind.APPLY_PATCH: _apply_patch,
+    CallKind.COMPUTER: _computer,
+    CallKind.TOOL_SEARCH: _tool_search,
+}

@@ -1,0 +1,100 @@
+"""Gemini generateContent and Live: ``functionCall`` parts. ``toolCall`` and ``executableCode`` parts run at Google's.
+
+The wire is camelCase, the SDK's objects are snake_case: both are read. A call may have no id; then its answer has none,
+and Gemini pairs the two by name and order.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any, Final
+
+from toolrelay.formats._output import error_text, to_json, wire_name
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all
+from toolrelay.models import NormalizedToolResult
+
+_FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+_CUT_OFF: Final = "MAX_TOKENS"
+_SIGNATURE: Final = "thought_signature"
+
+
+def find_call(payload: Wire) -> FoundCall | None:
+    """Read a ``functionCall`` part, its inside, or the flat ``{"name", "args"}``."""
+    call = as_dict(pick(payload, "functionCall", "function_call")) or payload
+    metadata: dict[str, Any] = {}
+    signature = pick(payload, "thoughtSignature", _SIGNATURE)
+    if signature is not None:
+        metadata[_SIGNATURE] = _base64(signature)
+    return FoundCall(call.get("name"), call.get("args"), call.get("id"), metadata=metadata, raw=payload)
+
+
+def _base64(signature: Any) -> Any:
+    # the SDK decodes it; on the wire, and for the way back, it is text
+    return base64.b64encode(signature).decode() if isinstance(signature, bytes) else signature
+
+
+def find_calls(message: Wire) -> list[FoundCall]:
+    """Read a response, a candidate, a content, a Live message, or a single part."""
+    candidates = message.get("candidates")
+    if candidates is None:
+        return _in_live(message) if _live_calls(message) else _in_candidate(message)
+    found: list[FoundCall] = []
+    several = len(as_list(candidates)) > 1
+    for position, candidate in enumerate(map(as_dict, as_list(candidates))):
+        if candidate is None:
+            continue
+        calls = _in_candidate(candidate)
+        if several:
+            for call in calls:
+                call.metadata["choice"] = pick(candidate, "index") or position
+        found += calls
+    return found
+
+
+def _live_calls(message: Wire) -> list[Any]:
+    tool_call = as_dict(pick(message, "toolCall", "tool_call")) or {}
+    return as_list(pick(tool_call, "functionCalls", "function_calls"))
+
+
+def _in_live(message: Wire) -> list[FoundCall]:
+    return [call for item in _live_calls(message) if (call := find_call(as_dict(item) or {})) is not None]
+
+
+def _in_candidate(candidate: Wire) -> list[FoundCall]:
+    content = as_dict(candidate.get("content")) or candidate
+    parts = [content] if "parts" not in content else as_list(content["parts"])
+    calls = [call for part in parts if (call := _in_part(as_dict(part) or {})) is not None]
+    reason = pick(candidate, "finishReason", "finish_reason")
+    if reason == _CUT_OFF:
+        cut_off(calls, "the call is truncated: the model was stopped (MAX_TOKENS) while it wrote it")
+    elif reason is not None and reason not in _FINISHED:
+        refuse_all(calls, f"the call is truncated or disowned: the turn ended with finishReason {str(reason)!r}")
+    return calls
+
+
+def _in_part(part: Wire) -> FoundCall | None:
+    is_call = pick(part, "functionCall", "function_call") is not None or "name" in part or "args" in part
+    return find_call(part) if is_call else None
+
+
+def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
+    """Write one user content that holds every ``functionResponse``: as many as there were calls, in their order."""
+    return [{"role": "user", "parts": [_part(result) for result in results]}] if results else []
+
+
+def _part(result: NormalizedToolResult) -> Wire:
+    response: Wire = {"name": wire_name(result), "response": _response(result)}
+    if result.provider_call_id is not None:
+        response["id"] = result.provider_call_id
+    return {"functionResponse": response}
+
+
+def _response(result: NormalizedToolResult) -> Wire:
+    """Give the object that Gemini wants; ``output`` and ``error`` in it have a meaning, else all of it is output."""
+    if not result.success:
+        return {"error": error_text(result)}
+    output = to_json(result.output)
+    is_taken_whole = isinstance(output, dict) and "output" not in output and "error" not in output
+    return output if is_taken_whole else {"output": output}

@@ -1,0 +1,96 @@
+"""LangChain messages: ``tool_calls``, ``invalid_tool_calls`` and v1 content blocks.
+
+One call stands in several places of a message: as a ``tool_calls`` entry, as a content block, and raw in
+``additional_kwargs``. It is read from the first of these that has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from toolrelay.formats import openai_chat
+from toolrelay.formats._output import call_id, text_of, wire_name
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick
+from toolrelay.models import NormalizedToolResult, ProblemKind
+
+_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+_INVALID: Final = "invalid_tool_call"
+
+
+def find_call(payload: Wire) -> FoundCall | None:
+    """Read a ``tool_call``, an ``invalid_tool_call`` or the flat ``{"name", "args"}``; ``None`` for other blocks."""
+    kind = payload.get("type", "tool_call")
+    if kind not in ("tool_call", _INVALID):
+        return None
+    found = FoundCall(payload.get("name"), payload.get("args"), payload.get("id"), raw=payload)
+    extras = payload.get("extras")
+    if extras:
+        found.metadata["extras"] = extras
+    if kind == _INVALID:
+        said = payload.get("error")
+        reason = f": {str(said)[:200]}" if said else ""
+        found.refuse(f"parse error: LangChain could not read the arguments{reason}", ProblemKind.INVALID_JSON)
+    return found
+
+
+def find_calls(message: Wire) -> list[FoundCall]:
+    """Read an ``AIMessage`` in any of its forms (dumped, serialised), or a single call."""
+    message = as_dict(pick(message, "kwargs", "data")) or message
+    if "args" in message or message.get("type") in ("tool_call", _INVALID):
+        alone = find_call(message)
+        return [] if alone is None else [alone]
+    calls = _listed(message) or _in_blocks(message) or _raw(message)
+    metadata = as_dict(message.get("response_metadata")) or {}
+    reason = pick(metadata, "finish_reason", "stop_reason", "done_reason")
+    if reason in _CUT_OFF:
+        cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+    return calls
+
+
+def _listed(message: Wire) -> list[FoundCall]:
+    valid = _typed(message.get("tool_calls"), "tool_call")
+    invalid = _typed(message.get("invalid_tool_calls"), _INVALID)
+    found = [call for item in valid + invalid if (call := find_call(item)) is not None]
+    return _in_order(found, message) if valid and invalid else found
+
+
+def _typed(items: Any, kind: str) -> list[Wire]:
+    # the list an entry stands in tells its kind; its own "type" may be missing
+    return [{**entry, "type": kind} for item in as_list(items) if (entry := as_dict(item))]
+
+
+def _in_order(found: list[FoundCall], message: Wire) -> list[FoundCall]:
+    """Undo LangChain's sorting into good and bad ones, where the message still shows the model's order."""
+    raw = as_list((as_dict(message.get("additional_kwargs")) or {}).get("tool_calls"))
+    shown = raw or as_list(message.get("content"))
+    identities = [identity for item in map(as_dict, shown) if item and isinstance(identity := item.get("id"), str)]
+    places = {identity: place for place, identity in enumerate(identities)}
+    if not all(isinstance(call.call_id, str) and call.call_id in places for call in found):
+        return found
+    return sorted(found, key=lambda call: places[call.call_id])
+
+
+def _in_blocks(message: Wire) -> list[FoundCall]:
+    blocks = [block for item in as_list(message.get("content")) if (block := as_dict(item))]
+    return [call for block in blocks if "type" in block and (call := find_call(block)) is not None]
+
+
+def _raw(message: Wire) -> list[FoundCall]:
+    kwargs: dict[str, Any] = as_dict(message.get("additional_kwargs")) or {}
+    return openai_chat.find_calls({"role": "assistant", **kwargs}) if kwargs else []
+
+
+def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
+    """Write one ``ToolMessage`` a result, as the dict that LangChain reads messages from."""
+    return [
+        {
+            "type": "tool",
+            "content": text_of(result),
+            "tool_call_id": call_id(result),
+            "name": wire_name(result),
+            "status": "success" if result.success else "error",
+        }
+        for result in results
+    ]

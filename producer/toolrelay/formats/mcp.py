@@ -1,0 +1,74 @@
+"""MCP: a ``tools/call`` request, and ``tool_use`` blocks of a sampling answer, which a client's model wrote.
+
+The call's id is the JSON-RPC id, outside of the request's object; where it came along, the answer is a whole response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._output import call_id, text_of, to_json
+from toolrelay.formats._plain import as_dict
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick
+from toolrelay.models import NormalizedToolResult
+
+_RPC_ID: Final = "jsonrpc_id"
+_SAMPLING: Final = "sampling"
+
+
+def find_call(payload: Wire) -> FoundCall | None:
+    """Read a ``tools/call`` request, its ``params``, or a sampling block; ``None`` for other methods and blocks."""
+    if payload.get("type") == "tool_use":
+        found = FoundCall(payload.get("name"), payload.get("input"), payload.get("id"), raw=payload)
+        found.metadata[_SAMPLING] = True
+        return found
+    if payload.get("method", "tools/call") != "tools/call" or "type" in payload:
+        return None
+    params = as_dict(payload.get("params")) or payload
+    identity = payload.get("id")
+    metadata = {} if identity is None or isinstance(identity, bool) else {_RPC_ID: identity}
+    return FoundCall(params.get("name"), params.get("arguments"), identity, metadata=metadata, raw=payload)
+
+
+def find_calls(message: Wire) -> list[FoundCall]:
+    """Read a request or a sampling answer; results, listings and other requests hold no calls."""
+    if "content" not in message:
+        is_call = pick(message, "method", "params", "name", "arguments") is not None
+        call = find_call(message) if is_call else None
+        return [] if call is None else [call]
+    calls = calls_in_content(message, _block)
+    reason = pick(message, "stopReason", "stop_reason")
+    if reason == "maxTokens":
+        cut_off(calls, "the call is truncated: the model was stopped (maxTokens) while it wrote it")
+    return calls
+
+
+def _block(block: Wire) -> FoundCall | None:
+    return find_call(block) if block.get("type") == "tool_use" else None
+
+
+def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
+    """Write one ``CallToolResult`` a result, as a JSON-RPC response if the call had an id; sampling: one message."""
+    sampled = [result for result in results if result.provider_metadata.get(_SAMPLING)]
+    if sampled and len(sampled) == len(results):
+        return [{"role": "user", "content": [_sampling_result(result) for result in results]}]
+    return [_response(result) for result in results]
+
+
+def _response(result: NormalizedToolResult) -> Wire:
+    answer = _call_tool_result(result)
+    identity: Any = result.provider_metadata.get(_RPC_ID)
+    return answer if identity is None else {"jsonrpc": "2.0", "id": identity, "result": answer}
+
+
+def _call_tool_result(result: NormalizedToolResult) -> Wire:
+    answer: Wire = {"content": [{"type": "text", "text": text_of(result)}], "isError": not result.success}
+    # protocols before 2026-07-28 take objects only
+    output = to_json(result.output) if result.success else None
+    return {**answer, "structuredContent": output} if isinstance(output, dict) else answer
+
+
+def _sampling_result(result: NormalizedToolResult) -> Wire:
+    return {"type": "tool_result", "toolUseId": call_id(result), **_call_tool_result(result)}

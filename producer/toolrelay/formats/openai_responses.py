@@ -1,0 +1,120 @@
+"""OpenAI Responses: output items. Which of them the client runs is a closed list, for hosted ones look just the same.
+
+``function_call`` and ``custom_tool_call`` are the client's own tools. ``shell_call``, ``local_shell_call``,
+``apply_patch_call``, ``computer_call`` and ``tool_search_call`` are defined by OpenAI and partly run there too.
+The key of a call is ``call_id``; ``id`` only names the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from toolrelay.formats import _responses_outputs as outputs
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all
+from toolrelay.models import CallKind, NormalizedToolResult
+
+_DISOWNED: Final = frozenset({"failed", "cancelled"})
+
+
+def find_call(payload: Wire) -> FoundCall | None:
+    """Read an output item or the flat shape; ``None`` for items that OpenAI runs, results and everything else."""
+    read = _READERS.get(payload.get("type", "function_call"))
+    found = None if read is None else read(payload)
+    if found is None:
+        return None
+    found.call_id = payload.get("call_id")
+    found.raw = payload
+    _keep_what_is_echoed(found, payload)
+    status = payload.get("status")
+    if status is not None and status != "completed":
+        found.refuse(f"the call is truncated: its status is {status!r}")
+    return found
+
+
+def _keep_what_is_echoed(found: FoundCall, item: Wire) -> None:
+    namespace = item.get("namespace")
+    # a deferred top-level function comes with its own name for a namespace
+    if namespace is not None and namespace != found.name:
+        found.metadata["namespace"] = namespace
+    caller = as_dict(item.get("caller"))
+    if caller is not None and caller.get("type") != "direct":
+        found.metadata["caller"] = caller
+    if pick(item, "async", "async_"):
+        found.metadata["async"] = True
+
+
+def _function(item: Wire) -> FoundCall:
+    return FoundCall(item.get("name"), item.get("arguments"))
+
+
+def _custom(item: Wire) -> FoundCall:
+    return FoundCall(item.get("name"), item.get("input"), kind=CallKind.CUSTOM)
+
+
+def _shell(item: Wire) -> FoundCall | None:
+    environment = as_dict(item.get("environment"))
+    if environment is not None and environment.get("type") != "local":
+        return None  # it runs in OpenAI's container
+    action = as_dict(item.get("action"))
+    found = FoundCall("shell", action, kind=CallKind.SHELL)
+    limit = None if action is None else action.get("max_output_length")
+    if limit is not None:
+        found.metadata["max_output_length"] = limit
+    return found
+
+
+def _local_shell(item: Wire) -> FoundCall:
+    return FoundCall("local_shell", item.get("action"), kind=CallKind.LOCAL_SHELL)
+
+
+def _apply_patch(item: Wire) -> FoundCall:
+    return FoundCall("apply_patch", item.get("operation"), kind=CallKind.APPLY_PATCH)
+
+
+def _computer(item: Wire) -> FoundCall:
+    found = FoundCall("computer", kind=CallKind.COMPUTER)
+    found.arguments = {key: item[key] for key in ("action", "actions") if item.get(key) is not None}
+    checks = item.get("pending_safety_checks")
+    if checks:
+        found.metadata["pending_safety_checks"] = checks
+    return found
+
+
+def _tool_search(item: Wire) -> FoundCall | None:
+    if item.get("execution") != "client":
+        return None
+    return FoundCall("tool_search", item.get("arguments"), kind=CallKind.TOOL_SEARCH)
+
+
+_READERS: Final[dict[Any, Callable[[Wire], FoundCall | None]]] = {
+    "function_call": _function,
+    "custom_tool_call": _custom,
+    "shell_call": _shell,
+    "local_shell_call": _local_shell,
+    "apply_patch_call": _apply_patch,
+    "computer_call": _computer,
+    "tool_search_call": _tool_search,
+}
+
+
+def find_calls(message: Wire) -> list[FoundCall]:
+    """Read a response, the last event of its stream, or a single item."""
+    response = as_dict(message.get("response")) or message
+    if "output" not in response:
+        call = find_call(response) if "type" in response or "name" in response else None
+        return [] if call is None else [call]
+    items = [item for entry in as_list(response["output"]) if (item := as_dict(entry))]
+    calls = [call for item in items if "type" in item and (call := find_call(item)) is not None]
+    status = response.get("status")
+    if status in _DISOWNED:
+        refuse_all(calls, f"the call is truncated or disowned: the response's status is {status!r}")
+    elif status == "incomplete" and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
+        cut_off(calls, "the call is truncated: the response is incomplete")
+    return calls
+
+
+def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
+    """Write one item a result, of the kind that its call asks for."""
+    return [item for result in results for item in outputs.items_for(result)]
