@@ -8,6 +8,7 @@ from toolrelay_worker.context import PartialOutput, ToolContext
 from toolrelay_worker.execution import Outcome, execute
 from toolrelay_worker.registry import RegisteredTool, ToolOutcome, ToolRegistry, default_registry, tool
 from toolrelay_worker.retries import ToolRetry
+from toolrelay_worker.router import ToolCallRouter
 from toolrelay_worker.runners import StopSignal, ToolRunner
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "PartialOutput",
     "RegisteredTool",
     "StopSignal",
+    "ToolCallRouter",
     "ToolContext",
     "ToolOutcome",
     "ToolRegistry",
