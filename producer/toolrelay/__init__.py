@@ -2,6 +2,13 @@
 
 from toolrelay.errors import classify_error
 from toolrelay.schemas import normalize_schema
-from toolrelay.translate import detect_format, normalize_tool_call
+from toolrelay.translate import detect_format, format_results, normalize_tool_call, read_calls
 
-__all__ = ["classify_error", "detect_format", "normalize_schema", "normalize_tool_call"]
+__all__ = [
+    "classify_error",
+    "detect_format",
+    "format_results",
+    "normalize_schema",
+    "normalize_tool_call",
+    "read_calls",
+]

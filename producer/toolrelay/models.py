@@ -81,6 +81,8 @@ class ProblemKind(StrEnum):
     TRUNCATED = "truncated"
     """The model was cut off while it wrote the call, or the turn ended in a way that forbids to run it."""
     NO_NAME = "no_name"
+    CANCELLED = "cancelled"
+    """The model took the call back after it had written it."""
     INVALID_PAYLOAD = "invalid_payload"
 
 
@@ -119,7 +121,7 @@ class NormalizedToolRequest(_Frozen):
     plan_id: str | None = None
     sequence: int | None = None
     provider_metadata: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """``model``, ``provider_id`` and what must be echoed: ``thought_signature``, ``namespace``, ``toolset``, ``caller``."""
+    """``model``, ``provider_id``, and what must be echoed: ``thought_signature``, ``namespace``, ``caller`` …"""
     kind: CallKind = CallKind.FUNCTION
     problem: CallProblem | None = None
     """Set when the call must not run as it stands."""

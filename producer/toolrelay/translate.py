@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from toolrelay.errors import (
     InvalidArgumentsError,
     InvalidCallError,
     InvalidPayloadError,
+    InvalidResultsError,
     MissingNameError,
     UnknownProviderFormatError,
 )
 from toolrelay.formats import FORMATS
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
 from toolrelay.formats._detect import detect
+from toolrelay.formats._messages import find_in
+from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._requests import request_of
-from toolrelay.models import NormalizedToolRequest, ProblemKind, ProviderFormat
+from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProblemKind, ProviderFormat
 
 _ERRORS: dict[ProblemKind, type[InvalidCallError]] = {
     ProblemKind.NO_NAME: MissingNameError,
@@ -63,6 +67,66 @@ def read_call(
         kind = payload.get("type")
         raise InvalidPayloadError(f"the payload, of type {kind!r}, is not a call that the client runs")
     return request_of(call, chosen, max_arguments_bytes=max_arguments_bytes)
+
+
+def read_calls(
+    message: Any,
+    provider_format: ProviderFormat | str | None = None,
+    *,
+    names: Names | None = None,
+    max_arguments_bytes: int = MAX_ARGUMENTS_BYTES,
+) -> list[NormalizedToolRequest]:
+    """Read every call that the client has to run, in the model's order, out of what a provider sent.
+
+    ``message`` is an SDK's object, a dict, JSON text, or a list of messages, items, blocks or calls; in a list, calls
+    that a later entry answers are done and left out. Calls that the provider runs itself never come out. A call that
+    must not run carries its ``problem`` and takes no sibling along; a message without calls gives ``[]``. ``names`` (a
+    mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back.
+
+    >>> [call.tool_name for call in read_calls('{"tool_calls": [{"function": {"name": "clock", "arguments": ""}}]}')]
+    ['clock']
+
+    Raises ``InvalidPayloadError`` for what is no message.
+    """
+    chosen = None if provider_format is None else _format_named(provider_format)
+    decode = decoder_of(names)
+    return [
+        request_of(call, found_in, decode=decode, max_arguments_bytes=max_arguments_bytes)
+        for call, found_in in find_in(message, chosen)
+    ]
+
+
+def format_results(
+    results: Iterable[NormalizedToolResult], provider_format: ProviderFormat | str | None = None
+) -> list[dict[str, Any]]:
+    """Write the messages, items, contents or blocks to append to the conversation: each result once, in this order.
+
+    Without a ``provider_format`` the results' own is taken. A failure is marked the provider's way. Never raises for an
+    output, whatever it is.
+
+    Raises ``InvalidResultsError`` for two results of one call, and for results of several formats without a
+    ``provider_format``.
+    """
+    listed = list(results)
+    _refuse_repeated(listed)
+    chosen = _common_format(listed) if provider_format is None else _format_named(provider_format)
+    return FORMATS[chosen].format_results(listed)
+
+
+def _refuse_repeated(results: list[NormalizedToolResult]) -> None:
+    seen: set[str] = set()
+    for result in results:
+        if result.tool_call_id in seen:
+            raise InvalidResultsError(f"there are two results for {result.tool_call_id!r}: pass one result a call")
+        seen.add(result.tool_call_id)
+
+
+def _common_format(results: list[NormalizedToolResult]) -> ProviderFormat:
+    formats = {result.provider_format for result in results}
+    if len(formats) > 1:
+        names = ", ".join(sorted(formats))
+        raise InvalidResultsError(f"the results belong to several formats ({names}): pass the provider_format to write")
+    return formats.pop() if formats else ProviderFormat.UNKNOWN
 
 
 def _format_named(provider_format: ProviderFormat | str) -> ProviderFormat:

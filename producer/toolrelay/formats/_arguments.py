@@ -55,8 +55,8 @@ def problem_of(kind: ProblemKind, what: str, raw: Any = None) -> CallProblem:
     """Make the problem of a call's arguments: what is wrong, and what the model should do about it."""
     return CallProblem(
         kind=kind,
-        category=ErrorCategory.PARSE,
-        message=f"{what}. {_ADVICE.get(kind, 'Send the call again.')}",
+        category=ErrorCategory.CANCELLED if kind is ProblemKind.CANCELLED else ErrorCategory.PARSE,
+        message=f"{what}. {_ADVICE.get(kind, '')}".rstrip(),
         raw_arguments=well_formed(raw) if isinstance(raw, str) else None,
     )
 

@@ -72,7 +72,12 @@ _LENIENT: Final = _decoder(strict=False)
 
 def decode_fast(text: str) -> Any:
     """Read JSON text that has nothing odd about it; raises ``ValueError`` or ``RecursionError`` for everything else."""
-    return _DECODER.decode(text)
+    try:
+        value, end = _DECODER.scan_once(text, 0)
+    except StopIteration:
+        end = -1
+    # the scanner alone is a third faster than the decoder around it, which reads spaces before and after the value
+    return value if end == len(text) else _DECODER.decode(text)
 
 
 def is_plain(text: str) -> bool:

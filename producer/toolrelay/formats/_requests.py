@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
+from toolrelay.formats._names import Decode
 from toolrelay.formats._protocol import FoundCall
 from toolrelay.formats._text import as_text
 from toolrelay.models import CallKind, CallProblem, NormalizedToolRequest, ProblemKind, ProviderFormat, Repair
-
-#: gives the tool's name for the name on the wire
-Decode = Callable[[str], str]
 
 
 def request_of(
@@ -29,8 +26,12 @@ def request_of(
     metadata = call.metadata
     if wire_name is None:
         problem = _no_name(call)
-    elif decode is not None and (name := decode(wire_name)) != wire_name:
-        metadata = {**metadata, "wire_name": wire_name}
+    elif decode is not None:
+        name, is_repaired = decode(wire_name)
+        if name != wire_name:
+            metadata = {**metadata, "wire_name": wire_name}
+        if is_repaired:
+            repairs = (*repairs, Repair(kind="tool_name", detail=f"{wire_name!r} was read as {name!r}"))
     return NormalizedToolRequest(
         tool_name=name,
         arguments=values,
@@ -71,8 +72,3 @@ def _no_name(call: FoundCall) -> CallProblem:
 
 def _short(value: Any) -> str:
     return repr(value) if value is None or value == "" else f"a value of type {type(value).__name__}"
-
-
-def renamed(wire_name: str, name: str) -> Repair:
-    """Record that a name was read differently from how it stood on the wire."""
-    return Repair(kind="tool_name", detail=f"{wire_name!r} was read as {name!r}")

@@ -1,0 +1,127 @@
+"""Finding the calls in whatever an agent hands over: JSON text, an SDK's object, one message or a list of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from toolrelay.errors import InvalidPayloadError
+from toolrelay.formats import FORMATS
+from toolrelay.formats._answers import answers_in, is_answered_by
+from toolrelay.formats._detect import detect
+from toolrelay.formats._json import MAX_INTEGER_DIGITS
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import FoundCall, Wire, pick
+from toolrelay.formats.generic import ARGUMENT_KEYS
+from toolrelay.models import ProblemKind, ProviderFormat
+
+_ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
+
+
+class Located(NamedTuple):
+    """A found call and the format it was found in."""
+
+    call: FoundCall
+    provider_format: ProviderFormat
+
+
+def find_in(message: Any, chosen: ProviderFormat | None) -> list[Located]:
+    """Find the client's calls, in order; without a ``chosen`` format each message tells its own.
+
+    Raises ``InvalidPayloadError`` for what is no message of any format.
+    """
+    if isinstance(message, (str, bytes, bytearray)):
+        message = _parsed(message)
+    if isinstance(message, (list, tuple)):
+        return _in_list(message, chosen)
+    payload = as_dict(message)
+    if payload is None:
+        raise InvalidPayloadError(f"the message is {_named(message)}; {_ADVICE}")
+    found = _in_dict(payload, chosen)
+    if found is None:
+        keys = ", ".join(map(repr, list(payload)[:5])) or "none"
+        raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
+    return found
+
+
+def _named(value: Any) -> str:
+    return "null" if value is None else f"of type {type(value).__name__}"
+
+
+def _parsed(text: str | bytes | bytearray) -> Any:
+    try:
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            value = json.loads(text, parse_int=_integer)
+    except RecursionError:
+        raise InvalidPayloadError("the message is JSON that is nested too deep to be read") from None
+    except ValueError as exc:
+        raise InvalidPayloadError(f"the message is text, but not JSON ({exc}); {_ADVICE}") from exc
+    if isinstance(value, (dict, list)):
+        return value
+    raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, no object or array; {_ADVICE}")
+
+
+def _integer(digits: str) -> int:
+    # one call's absurd number must not hide its siblings; what stands for it is refused where the arguments are read
+    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else 10**MAX_INTEGER_DIGITS
+
+
+def _in_dict(payload: Wire, chosen: ProviderFormat | None) -> list[Located] | None:
+    provider_format = chosen or detect(payload)
+    if chosen is None and provider_format is ProviderFormat.UNKNOWN and not _is_something(payload):
+        return None
+    calls = FORMATS[provider_format].find_calls(payload)
+    model = pick(payload, "model", "modelVersion", "model_version") if calls else None
+    if isinstance(model, str):
+        for call in calls:
+            call.metadata["model"] = model
+    return [Located(call, provider_format) for call in calls]
+
+
+def _is_something(payload: Wire) -> bool:
+    return "type" in payload or "text" in payload or "name" in payload or any(key in payload for key in ARGUMENT_KEYS)
+
+
+def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None) -> list[Located]:
+    """Read messages, blocks, items or calls one after the other; calls that a later entry answers are done."""
+    found: list[Located] = []
+    is_known = False
+    for payload in _payloads(entries):
+        answers = answers_in(payload)
+        for answer in answers:
+            done = next((place for place, open_ in enumerate(found) if is_answered_by(open_.call, answer)), None)
+            if done is not None:
+                del found[done]
+        _cancel(found, payload)
+        here = [] if answers else _in_dict(payload, chosen)
+        is_known = is_known or here is not None
+        found += here or []
+    if entries and not is_known:
+        raise InvalidPayloadError(f"no provider's messages look like the {len(entries)} in the list; {_ADVICE}")
+    return found
+
+
+def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:
+    for index, entry in enumerate(entries):
+        payload = as_dict(entry)
+        if payload is not None:
+            yield payload
+        elif not isinstance(entry, str):  # text stands between blocks in LangChain's content
+            raise InvalidPayloadError(f"entry {index} of the list is {_named(entry)}, not a message or a call")
+
+
+def _cancel(found: list[Located], message: Wire) -> None:
+    """Keep calls from being run that Gemini Live took back."""
+    cancellation = as_dict(pick(message, "toolCallCancellation", "tool_call_cancellation"))
+    if cancellation is None:
+        return
+    identities = as_list(cancellation.get("ids"))
+    for call, _ in found:
+        if call.call_id in identities:
+            call.metadata["cancelled"] = True
+            call.refuse("the call was cancelled by the model", ProblemKind.CANCELLED)

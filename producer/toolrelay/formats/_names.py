@@ -1,0 +1,72 @@
+"""From the name on the wire to the tool's own: through the request's name map, past what models put around names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+#: namespaces that models make up for the tools they were given
+_PREFIXES: Final = ("functions.", "default_api.", "default_api:")
+#: the harmony format's control tokens, which leak from some servers: ``lookup<|channel|>commentary``
+_MARKER: Final = "<|"
+
+
+class ToolName(NamedTuple):
+    """The tool's own name, and whether something invented had to be taken off to find it."""
+
+    name: str
+    is_repaired: bool = False
+
+
+@runtime_checkable
+class NameMap(Protocol):
+    """What ``export_tools`` made of the tools' names."""
+
+    def decode(self, wire_name: str, /) -> str | None:
+        """Give the tool's name; ``None``, ``LookupError`` or the name itself for one that it did not make."""
+
+
+#: a map from wire names to tool names
+Names = Mapping[str, str] | NameMap
+Decode = Callable[[str], ToolName]
+
+
+def decoder_of(names: Names | None) -> Decode:
+    """Give the function that finds a tool's name; the exact wire name is tried before anything is taken off it."""
+    if names is None:
+        return _undecorated
+    lookup = names.get if isinstance(names, Mapping) else _asking(names)
+
+    def decode(wire_name: str) -> ToolName:
+        exact = lookup(wire_name)
+        if exact is not None:
+            return ToolName(exact)
+        plain = _undecorated(wire_name)
+        found = lookup(plain.name)
+        return plain if found is None else ToolName(found, plain.is_repaired)
+
+    return decode
+
+
+def _asking(names: NameMap) -> Callable[[str], str | None]:
+    def lookup(wire_name: str) -> str | None:
+        try:
+            name = names.decode(wire_name)
+        except LookupError:
+            return None
+        return None if name == wire_name else name
+
+    return lookup
+
+
+def _undecorated(wire_name: str) -> ToolName:
+    if wire_name.isidentifier():  # nearly every name; there is nothing around it
+        return ToolName(wire_name)
+    name = wire_name.strip()
+    if _MARKER in name:
+        name = name.partition(_MARKER)[0].rstrip()
+    for prefix in _PREFIXES:
+        if name.startswith(prefix):
+            name = name.removeprefix(prefix)
+            break
+    return ToolName(name, is_repaired=True) if name and name != wire_name else ToolName(wire_name)
