@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery, signals
 
+from toolrelay.models import NormalizedToolRequest
 from toolrelay.protocol.keys import Keys
 from toolrelay.settings import Settings
 from toolrelay.transport import SCHEME
@@ -127,12 +128,17 @@ class Doorbell:
         self._app = app
         self._queue: str = app.conf.task_default_queue
 
-    def message(self, tool_call_id: str, tool_name: str) -> tuple[str, dict[str, Any]]:
+    def message(self, request: NormalizedToolRequest) -> tuple[str, dict[str, Any]]:
         """Give the message as kombu's Redis transport writes it, and its headers for ``published``.
 
         Sends ``before_task_publish``. The delivery tag ends in ``#0``, where the script writes the time of each ring.
         """
-        task = self._app.amqp.as_task_v2(tool_call_id, TASK_NAME, (), {"tool_name": tool_name}, ignore_result=False)
+        tool_call_id = request.tool_call_id
+        kwargs = {"tool_name": request.tool_name}
+        namespace = request.provider_metadata.get("namespace") or request.provider_metadata.get("toolset")
+        if isinstance(namespace, str):
+            kwargs["namespace"] = namespace
+        task = self._app.amqp.as_task_v2(tool_call_id, TASK_NAME, (), kwargs, ignore_result=False)
         properties: dict[str, Any] = {
             **task.properties,
             "delivery_mode": 2,

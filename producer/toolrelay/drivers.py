@@ -80,9 +80,10 @@ def _translated(error: RedisError) -> Exception:
     return error
 
 
-def _script_words(command: Command[Any]) -> tuple[Any, ...]:
+def _words(command: Command[Any]) -> tuple[Any, ...]:
+    if command.script is None:
+        return command.args
     # No KEYS: names are made from the prefix inside the scripts, which is right everywhere but on Redis Cluster.
-    assert command.script is not None  # noqa: S101 - both callers have looked
     return ("EVALSHA", command.script.sha, 0, *command.args)
 
 
@@ -125,22 +126,26 @@ class Driver:
             time.sleep(pause)
 
     def _send(self, command: Command[Any]) -> Any:
-        if command.script is None:
-            return self._redis.execute_command(*command.args)
         try:
-            return self._redis.execute_command(*_script_words(command))
+            return self._redis.execute_command(*_words(command))
         except NoScriptError:
-            self._redis.script_load(command.script.text)
-            return self._redis.execute_command(*_script_words(command))
+            self._redis.script_load(command.script.text if command.script else "")
+            return self._redis.execute_command(*_words(command))
 
     def _send_all(self, commands: Sequence[Command[T]]) -> list[T]:
-        for script in {command.script for command in commands if command.script}:
-            if not self._redis.script_exists(script.sha)[0]:
+        try:
+            replies = self._pipe(commands)
+        except NoScriptError:
+            for script in {command.script for command in commands if command.script}:
                 self._redis.script_load(script.text)
+            replies = self._pipe(commands)
+        return [command.parse(reply) for command, reply in zip(commands, replies, strict=True)]
+
+    def _pipe(self, commands: Sequence[Command[Any]]) -> list[Any]:
         with self._redis.pipeline(transaction=False) as pipe:
             for command in commands:
-                pipe.execute_command(*(_script_words(command) if command.script else command.args))
-            return [command.parse(reply) for command, reply in zip(commands, pipe.execute(), strict=True)]
+                pipe.execute_command(*_words(command))
+            return pipe.execute()
 
     def close(self) -> None:
         """Close every connection."""
@@ -175,15 +180,40 @@ class AsyncDriver:
                 pause = deadline.pause_after(error)
             await asyncio.sleep(pause)
 
+    async def run_all(self, commands: Sequence[Command[T]]) -> list[T]:
+        """Run commands in one round trip; as ``Driver.run_all``."""
+        if not commands:
+            return []
+        deadline = _Deadline(self._timeout)
+        while True:
+            try:
+                return await self._send_all(commands)
+            except RedisError as error:
+                pause = deadline.pause_after(error)
+            await asyncio.sleep(pause)
+
+    async def _send_all(self, commands: Sequence[Command[T]]) -> list[T]:
+        try:
+            replies = await self._pipe(commands)
+        except NoScriptError:
+            for script in {command.script for command in commands if command.script}:
+                await self._client().script_load(script.text)
+            replies = await self._pipe(commands)
+        return [command.parse(reply) for command, reply in zip(commands, replies, strict=True)]
+
+    async def _pipe(self, commands: Sequence[Command[Any]]) -> list[Any]:
+        async with self._client().pipeline(transaction=False) as pipe:
+            for command in commands:
+                pipe.execute_command(*_words(command))
+            return await pipe.execute()
+
     async def _send(self, command: Command[Any]) -> Any:
         client = self._client()
-        if command.script is None:
-            return await client.execute_command(*command.args)
         try:
-            return await client.execute_command(*_script_words(command))
+            return await client.execute_command(*_words(command))
         except NoScriptError:
-            await client.script_load(command.script.text)
-            return await client.execute_command(*_script_words(command))
+            await client.script_load(command.script.text if command.script else "")
+            return await client.execute_command(*_words(command))
 
     async def close(self) -> None:
         """Close the running loop's connections."""

@@ -24,9 +24,11 @@ def tool_call_id(plan_id: str, sequence: int) -> str:
 
     Raises ``ValueError`` for an empty ``plan_id`` or a negative ``sequence``.
     """
-    if not isinstance(plan_id, str) or not plan_id:
+    plan: object = plan_id  # callers without a type checker pass anything
+    place: object = sequence
+    if not isinstance(plan, str) or not plan:
         raise ValueError(f"plan_id must be a non-empty string, got {plan_id!r}")
-    if isinstance(sequence, bool) or not isinstance(sequence, int) or sequence < 0:
+    if isinstance(place, bool) or not isinstance(place, int) or place < 0:
         raise ValueError(f"sequence must be an integer from 0 up, got {sequence!r}")
     digest = hashlib.sha256(f"{plan_id}:{sequence}".encode("utf-8", "surrogatepass")).hexdigest()
     return PREFIX + digest[:_DIGITS]

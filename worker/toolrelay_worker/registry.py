@@ -133,6 +133,10 @@ class ToolRegistry:
 
         return decorate(name) if callable(name) else decorate
 
+    def include(self, tool: RegisteredTool) -> None:
+        """Take a tool of another registry as it is. Raises ``RegistrationError`` when its name is taken."""
+        self._keep(tool)
+
     def get(self, name: str) -> RegisteredTool | None:
         """Give the tool of exactly this name."""
         return self._tools.get(name)
@@ -165,8 +169,6 @@ class ToolRegistry:
         signature: PlainSignature | TypedSignature,
         policy: ExecutionPolicy,
     ) -> RegisteredTool:
-        if spec.name in self._tools:
-            raise RegistrationError(f"a tool named {spec.name!r} is registered already")
         if spec.input_schema.get("type", "object") != "object":
             raise RegistrationError(
                 f"tool {spec.name!r}: input_schema describes {spec.input_schema['type']!r} at /type, "
@@ -184,8 +186,13 @@ class ToolRegistry:
             if spec.output_schema is None
             else _compiled(spec.name, "output_schema", spec.output_schema),
         )
-        self._tools[spec.name] = tool
+        self._keep(tool)
         return tool
+
+    def _keep(self, tool: RegisteredTool) -> None:
+        if tool.name in self._tools:
+            raise RegistrationError(f"a tool named {tool.name!r} is registered already")
+        self._tools[tool.name] = tool
 
 
 default_registry = ToolRegistry()

@@ -232,6 +232,10 @@ class Commands:
             if value["at"] >= oldest
         }
 
+    def time(self) -> Command[int]:
+        """Redis's clock, in seconds."""
+        return Command(("TIME",), lambda reply: int(reply[0]))
+
     def workers(self) -> Command[list[str]]:
         """Names of the workers that beat within a lease."""
         return Command(("ZRANGE", self.keys.workers, 0, -1), list)

@@ -1,0 +1,75 @@
+"""Which calls take a queue slot: a pure function of the call and the workers' catalogue.
+
+A call that cannot run is recorded with its result at once: whoever asks for its id gets an answer, and the model hears
+what to do better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from toolrelay.errors import ErrorCategory, SchemaMismatchError
+from toolrelay.models import CallStatus, NormalizedToolRequest
+from toolrelay.protocol.commands import Refusal, outcome_fragment
+from toolrelay.protocol.replies import CatalogueEntry
+from toolrelay.schemas.validation import check_arguments
+
+_NAMES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What ENQUEUE is to be told of a call."""
+
+    request: NormalizedToolRequest
+    refusal: Refusal | None = None
+    """How the call ends without being queued; ``None`` when it may run."""
+    is_validation: bool = False
+
+
+def admit(request: NormalizedToolRequest, catalogue: Mapping[str, CatalogueEntry]) -> Admission:
+    """Judge a call. An empty catalogue refuses nothing but what could not be read: no worker has published yet."""
+    if request.problem is not None:
+        return _refuse(request, request.problem.category, request.problem.message)
+    if not catalogue:
+        return Admission(request)
+    entry = next((catalogue[name] for name in candidate_names(request) if name in catalogue), None)
+    if entry is None:
+        return _refuse(request, ErrorCategory.NOT_FOUND, _unknown_tool(request.tool_name, catalogue))
+    is_validation = entry.spec.tool_type == "validation"
+    try:
+        # Only checked: the worker makes the coercions, so the same call has the same digest with and without catalogue.
+        check_arguments(entry.spec.input_schema, request.arguments)
+    except SchemaMismatchError as error:
+        return _refuse(request, ErrorCategory.SCHEMA, str(error), is_validation=is_validation)
+    return Admission(request, is_validation=is_validation)
+
+
+def candidate_names(request: NormalizedToolRequest) -> Iterable[str]:
+    """Give the registry names a call may mean: in the namespace or toolset it was offered in, then the plain name."""
+    for key in ("namespace", "toolset"):
+        prefix = request.provider_metadata.get(key)
+        if isinstance(prefix, str):
+            yield f"{prefix}/{request.tool_name}"
+    yield request.tool_name
+
+
+def _refuse(
+    request: NormalizedToolRequest, category: ErrorCategory, message: str, *, is_validation: bool = False
+) -> Admission:
+    outcome = outcome_fragment(
+        success=False,
+        error=message,
+        error_category=category,
+        retryable=category.is_retryable,
+        is_validation=is_validation,
+        repairs=request.repairs,
+    )
+    return Admission(request, Refusal(CallStatus.ERROR, category.value, outcome), is_validation)
+
+
+def _unknown_tool(name: str, catalogue: Mapping[str, CatalogueEntry]) -> str:
+    known = sorted(catalogue)
+    more = f" and {len(known) - _NAMES_SHOWN} more" if len(known) > _NAMES_SHOWN else ""
+    return f"Tool {name!r} not found; the tools are: {', '.join(known[:_NAMES_SHOWN])}{more}"

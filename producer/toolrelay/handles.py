@@ -1,0 +1,334 @@
+"""What an agent holds while its calls run: one call (``CallHandle``) or a whole message's (``Turn``), and async twins.
+
+A handle holds no connection, only an id and where to ask; it may be made in any process (``Producer.call``). Timeouts
+are seconds or ``timedelta``; ``None`` waits for ever. A wait that ends does not end the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from celery.result import AsyncResult
+
+from toolrelay.errors import BrokerUnavailable, ResultTimeout, UnknownCall
+from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, ProviderFormat, StatusUpdate
+from toolrelay.protocol.commands import Command
+from toolrelay.protocol.replies import CancelReply, Enqueued, Snapshot
+from toolrelay.session import Session, open_session
+from toolrelay.settings import Settings
+from toolrelay.translate import format_results
+from toolrelay.waiter import Watch
+
+Timeout = float | timedelta | None
+Put = Callable[[StatusUpdate | None], None]
+
+
+class _Deadline:
+    """A timeout that several waits share."""
+
+    def __init__(self, timeout: Timeout) -> None:
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+
+class _Call:
+    """What the sync and the async handle share: all but the waiting."""
+
+    def __init__(self, settings: Settings, tool_call_id: str, request: NormalizedToolRequest | None = None) -> None:
+        """Name a call; nothing is asked yet. ``request`` is known only where the call was enqueued."""
+        self.id = tool_call_id
+        self.request = request
+        self._settings = settings
+        self._watch: Watch | None = None
+        self._watched_by: Session | None = None
+
+    @property
+    def async_result(self) -> AsyncResult:
+        """Celery's own view of the call."""
+        return self._session.celery.AsyncResult(self.id)
+
+    @property
+    def _session(self) -> Session:
+        return open_session(self._settings)
+
+    def _attach(self, enqueued: Enqueued | None = None) -> Watch:
+        """Give this process's watch of the call. Before ENQUEUE, so that nothing of what follows is missed."""
+        session = self._session
+        if self._watch is None or self._watched_by is not session:  # another session: this is a forked child
+            self._watch, self._watched_by = session.waiter.watch(self.id), session
+        if enqueued is not None:
+            self._watch.is_known = True
+            if enqueued.snapshot is not None:
+                self._watch.catch_up(enqueued.snapshot)
+        return self._watch
+
+    def _ask(self, watch: Watch) -> Command[Snapshot | None]:
+        session = self._session
+        return session.commands.snapshot(self.id, watch.seen, session.waiter.client)
+
+    def _learn(self, watch: Watch, snapshot: Snapshot | None) -> None:
+        if snapshot is None:
+            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
+        watch.is_known = True
+        watch.catch_up(snapshot)
+
+    def _still_open(self, what: str) -> Exception:
+        if not self._session.waiter.is_connected:
+            return BrokerUnavailable(f"{what}: Redis cannot be reached")
+        return ResultTimeout(f"{what} still open; it goes on, wait again or cancel it")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+
+class CallHandle(_Call):
+    """One call, from wherever you are. All methods may be used from any thread."""
+
+    def status(self) -> CallStatus:
+        """Where the call stands now. Raises ``UnknownCall``, never reports a call that is not known as pending."""
+        snapshot = self._session.driver.run(self._session.commands.snapshot(self.id))
+        if snapshot is None:
+            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
+        return snapshot.status
+
+    def result(self, timeout: Timeout = None) -> NormalizedToolResult:
+        """Wait for the result; a tool's failure is a result too.
+
+        Raises ``ResultTimeout`` (the call goes on), ``UnknownCall``, or ``BrokerUnavailable``.
+        """
+        watch = self._connected()
+        try:
+            return watch.future.result(_Deadline(timeout).left)
+        except FutureTimeoutError:
+            if watch.future.done():
+                return watch.future.result()
+            raise self._still_open(f"{self.id} is") from None
+
+    def updates(self, timeout: Timeout = None) -> Iterator[StatusUpdate]:
+        """Yield every update from the first to the terminal one, in order; those before now first.
+
+        ``timeout`` bounds the whole iteration. Where more updates came than are kept, ``dropped`` of the next one
+        counts the missing. Raises as ``result``.
+        """
+        deadline = _Deadline(timeout)
+        updates: queue.SimpleQueue[StatusUpdate | None] = queue.SimpleQueue()
+        watch = self._connected()
+        with _listening([watch], updates.put):
+            while True:
+                update = self._next(updates, deadline)
+                if update is None:
+                    watch.future.result()  # raises
+                    return
+                yield update
+                if update.status.is_terminal:
+                    return
+
+    def cancel(self) -> CancelReply:
+        """Ask for the call's end: at once where it waits, by its worker where it runs."""
+        return self._session.driver.run(self._session.commands.cancel(self.id))
+
+    def _connected(self) -> Watch:
+        watch = self._attach()
+        self._session.waiter.start()
+        if not watch.is_known:
+            self._learn(watch, self._session.driver.run(self._ask(watch)))
+        return watch
+
+    def _next(self, updates: queue.SimpleQueue[StatusUpdate | None], deadline: _Deadline) -> StatusUpdate | None:
+        try:
+            return updates.get(timeout=deadline.left)
+        except queue.Empty:
+            raise self._still_open(f"{self.id} is") from None
+
+
+class AsyncCallHandle(_Call):
+    """``CallHandle`` for event loops. ``await handle`` is its result."""
+
+    def __await__(self) -> Generator[Any, None, NormalizedToolResult]:
+        """Wait for the result without a timeout."""
+        return self.result().__await__()
+
+    async def status(self) -> CallStatus:
+        """As ``CallHandle.status``."""
+        snapshot = await self._session.async_driver.run(self._session.commands.snapshot(self.id))
+        if snapshot is None:
+            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
+        return snapshot.status
+
+    async def result(self, timeout: Timeout = None) -> NormalizedToolResult:  # noqa: ASYNC109 - the sync twin's signature
+        """As ``CallHandle.result``."""
+        watch = await self._connected()
+        try:
+            # Shielded: that one waiter is cancelled must not end the wait of the others.
+            waiting = asyncio.shield(asyncio.wrap_future(watch.future))
+            return await asyncio.wait_for(waiting, _Deadline(timeout).left)
+        except TimeoutError:
+            if watch.future.done():
+                return watch.future.result()
+            raise self._still_open(f"{self.id} is") from None
+
+    async def updates(self, timeout: Timeout = None) -> AsyncIterator[StatusUpdate]:  # noqa: ASYNC109 - as above
+        """As ``CallHandle.updates``."""
+        deadline = _Deadline(timeout)
+        updates, put = _loop_queue()
+        watch = await self._connected()
+        with _listening([watch], put):
+            while True:
+                update = await self._next(updates, deadline)
+                if update is None:
+                    watch.future.result()  # raises
+                    return
+                yield update
+                if update.status.is_terminal:
+                    return
+
+    async def cancel(self) -> CancelReply:
+        """As ``CallHandle.cancel``."""
+        return await self._session.async_driver.run(self._session.commands.cancel(self.id))
+
+    async def _connected(self) -> Watch:
+        watch = self._attach()
+        if not self._session.waiter.is_connected:
+            await asyncio.to_thread(self._session.waiter.start)
+        if not watch.is_known:
+            self._learn(watch, await self._session.async_driver.run(self._ask(watch)))
+        return watch
+
+    async def _next(self, updates: asyncio.Queue[StatusUpdate | None], deadline: _Deadline) -> StatusUpdate | None:
+        try:
+            return await asyncio.wait_for(updates.get(), deadline.left)
+        except TimeoutError:
+            raise self._still_open(f"{self.id} is") from None
+
+
+H = TypeVar("H", CallHandle, AsyncCallHandle)
+
+
+class _Turn(Generic[H]):
+    """What both kinds of turn share."""
+
+    def __init__(self, handles: Sequence[H], provider_format: ProviderFormat | None) -> None:
+        """Keep the calls of one message, in the model's order."""
+        self.handles: tuple[H, ...] = tuple(handles)
+        self.provider_format = provider_format
+        """``None`` for a message without calls."""
+
+    @property
+    def requests(self) -> tuple[NormalizedToolRequest, ...]:
+        """The calls as they were read."""
+        return tuple(handle.request for handle in self.handles if handle.request is not None)
+
+    def __len__(self) -> int:
+        """Count the calls; an empty turn is false."""
+        return len(self.handles)
+
+    def __iter__(self) -> Iterator[H]:
+        """Iterate over the handles."""
+        return iter(self.handles)
+
+    def _messages(self, results: Sequence[NormalizedToolResult]) -> list[dict[str, Any]]:
+        return format_results(results, self.provider_format) if results else []
+
+
+class Turn(_Turn[CallHandle]):
+    """The calls of one message a model sent."""
+
+    def results(self, timeout: Timeout = None) -> list[NormalizedToolResult]:
+        """Wait for all results, in the model's order, no longer than ``timeout`` in all; as ``CallHandle.result``."""
+        deadline = _Deadline(timeout)
+        return [handle.result(deadline.left) for handle in self.handles]
+
+    def messages(self, timeout: Timeout = None) -> list[dict[str, Any]]:
+        """Wait for all results, and give what is to be appended to the conversation, in the provider's own shape."""
+        return self._messages(self.results(timeout))
+
+    def updates(self, timeout: Timeout = None) -> Iterator[StatusUpdate]:
+        """Yield every update of every call as it comes, until all have ended. Raises as ``CallHandle.updates``."""
+        deadline = _Deadline(timeout)
+        updates: queue.SimpleQueue[StatusUpdate | None] = queue.SimpleQueue()
+        watches = [handle._connected() for handle in self.handles]  # noqa: SLF001 - the handles' own module
+        left = len(watches)
+        with _listening(watches, updates.put):
+            while left:
+                update = self.handles[0]._next(updates, deadline)  # noqa: SLF001 - as above
+                if update is None:
+                    _raise_first(watches)
+                    continue
+                left -= update.status.is_terminal
+                yield update
+
+    def cancel(self) -> list[CancelReply]:
+        """Cancel every call that has not ended."""
+        return [handle.cancel() for handle in self.handles]
+
+
+class AsyncTurn(_Turn[AsyncCallHandle]):
+    """``Turn`` for event loops."""
+
+    async def results(self, timeout: Timeout = None) -> list[NormalizedToolResult]:  # noqa: ASYNC109 - the sync twin's signature
+        """As ``Turn.results``."""
+        deadline = _Deadline(timeout)
+        return [await handle.result(deadline.left) for handle in self.handles]
+
+    async def messages(self, timeout: Timeout = None) -> list[dict[str, Any]]:  # noqa: ASYNC109 - as above
+        """As ``Turn.messages``."""
+        return self._messages(await self.results(timeout))
+
+    async def updates(self, timeout: Timeout = None) -> AsyncIterator[StatusUpdate]:  # noqa: ASYNC109 - as above
+        """As ``Turn.updates``."""
+        deadline = _Deadline(timeout)
+        updates, put = _loop_queue()
+        watches = [await handle._connected() for handle in self.handles]  # noqa: SLF001 - the handles' own module
+        left = len(watches)
+        with _listening(watches, put):
+            while left:
+                update = await self.handles[0]._next(updates, deadline)  # noqa: SLF001 - as above
+                if update is None:
+                    _raise_first(watches)
+                    continue
+                left -= update.status.is_terminal
+                yield update
+
+    async def cancel(self) -> list[CancelReply]:
+        """As ``Turn.cancel``."""
+        return list(await asyncio.gather(*(handle.cancel() for handle in self.handles)))
+
+
+@contextmanager
+def _listening(watches: Sequence[Watch], put: Put) -> Iterator[None]:
+    for watch in watches:
+        watch.subscribe(put)
+    try:
+        yield
+    finally:
+        for watch in watches:
+            watch.unsubscribe(put)
+
+
+def _loop_queue() -> tuple[asyncio.Queue[StatusUpdate | None], Put]:
+    """Give a queue of the running loop, and what puts into it from the waiter's thread."""
+    loop = asyncio.get_running_loop()
+    updates: asyncio.Queue[StatusUpdate | None] = asyncio.Queue()
+
+    def put(update: StatusUpdate | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(updates.put_nowait, update)
+
+    return updates, put
+
+
+def _raise_first(watches: Sequence[Watch]) -> None:
+    for watch in watches:
+        if watch.future.done():
+            watch.future.result()

@@ -1,0 +1,288 @@
+"""The agent's side: hand over what a model said, get handles on its tool calls.
+
+``Producer`` blocks, ``AsyncProducer`` is for event loops; both may be used from many threads, and a forked child opens
+connections of its own. All producers of a process share one reply channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from toolrelay.admission import Admission, admit, candidate_names
+from toolrelay.errors import CallConflictError
+from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
+from toolrelay.ids import tool_call_id
+from toolrelay.models import NormalizedToolRequest, ProviderFormat, ToolSpec
+from toolrelay.protocol.commands import Command
+from toolrelay.protocol.replies import Enqueued, Submission
+from toolrelay.session import Catalogue, Session, close_session, open_session
+from toolrelay.settings import Settings
+from toolrelay.translate import read_call, read_calls
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A call on its way to Redis."""
+
+    admission: Admission
+    command: Command[Enqueued]
+    headers: dict[str, Any]
+    """Of its Celery message; empty for a refused call, which has none."""
+
+
+class _Producer:
+    """What both producers share: all but the waiting."""
+
+    def __init__(
+        self,
+        plan_id: str,
+        *,
+        settings: Settings | None = None,
+        redis_url: str | None = None,
+        first_sequence: int = 0,
+        check_catalogue: bool | None = None,
+    ) -> None:
+        """Produce the calls of one plan.
+
+        ``plan_id`` and the call's place in the plan are its identity: an agent that restarts and replays its plan with
+        the same ``plan_id`` and ``first_sequence`` attaches to its calls instead of running them again. Without
+        ``redis_url``, ``settings`` or a variable that names a Redis, this user's embedded server is used.
+
+        Raises ``SettingsError`` for a wrong variable, ``ValueError`` for an empty ``plan_id``.
+        """
+        tool_call_id(plan_id, first_sequence)  # raises for what no id can be made of
+        self.plan_id = plan_id
+        self.settings = settings or Settings.load(redis_url=redis_url, check_catalogue=check_catalogue)
+        self._next = first_sequence
+        self._lock = threading.Lock()
+
+    @property
+    def _session(self) -> Session:
+        return open_session(self.settings)
+
+    def _number(self, requests: Sequence[NormalizedToolRequest], sequence: int | None) -> list[NormalizedToolRequest]:
+        """Give each call its place in the plan, and with it its id."""
+        with self._lock:
+            first = self._next if sequence is None else sequence
+            if sequence is None:
+                self._next += len(requests)
+        return [
+            request.model_copy(
+                update={
+                    "tool_call_id": tool_call_id(self.plan_id, place),
+                    "plan_id": self.plan_id,
+                    "sequence": place,
+                }
+            )
+            for place, request in enumerate(requests, first)
+        ]
+
+    def _read(
+        self, payload: Payload, provider_format: ProviderFormat | str | None, metadata: Payload | None
+    ) -> list[NormalizedToolRequest]:
+        request = read_call(payload, provider_format, max_arguments_bytes=self.settings.max_arguments_bytes)
+        return _with_metadata([request], metadata)
+
+    def _read_all(
+        self, message: object, provider_format: ProviderFormat | str | None, names: Any, metadata: Payload | None
+    ) -> list[NormalizedToolRequest]:
+        limit = self.settings.max_arguments_bytes
+        requests = read_calls(message, provider_format, names=names, max_arguments_bytes=limit)
+        return _with_metadata(requests, metadata)
+
+    def _prepare(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[_Outgoing]:
+        return [self._outgoing(admit(request, catalogue)) for request in requests]
+
+    def _outgoing(self, admission: Admission) -> _Outgoing:
+        session, request = self._session, admission.request
+        message: str = ""
+        headers: dict[str, Any] = {}
+        if admission.refusal is None:
+            message, headers = session.doorbell.message(request)
+        command = session.commands.enqueue(
+            request,
+            message,
+            client=session.waiter.client,
+            is_validation=admission.is_validation,
+            refusal=admission.refusal,
+        )
+        return _Outgoing(admission, command, headers)
+
+    def _sent(self, outgoing: Sequence[_Outgoing], replies: Sequence[Enqueued]) -> None:
+        """Send the publishing signals, and raise for a call whose id is taken by another one."""
+        taken = None
+        for call, reply in zip(outgoing, replies, strict=True):
+            if reply.submission is Submission.NEW and call.headers:
+                self._session.doorbell.published(call.headers)
+            if reply.submission is Submission.CONFLICT:
+                taken = taken or call.admission.request
+        if taken is not None:
+            raise CallConflictError(
+                f"{taken.tool_call_id} (plan {self.plan_id!r}, sequence {taken.sequence}) is known with another tool "
+                "or other arguments; choose another plan_id, or a first_sequence after the plan's earlier calls"
+            )
+
+
+class Producer(_Producer):
+    """Enqueues tool calls and finds them again.
+
+    ::
+
+        relay = Producer(plan_id="plan-001")
+        turn = relay.submit(response)
+        messages += turn.messages(timeout=30)
+    """
+
+    def submit(
+        self,
+        message: object,
+        provider_format: ProviderFormat | str | None = None,
+        *,
+        names: Any = None,
+        provider_metadata: Payload | None = None,
+    ) -> Turn:
+        """Enqueue every client-side call of a model's message, in one round trip; without calls the turn is empty.
+
+        ``message`` is what ``read_calls`` takes. ``names`` is the name map of ``export_tools``; ``provider_metadata``
+        comes back in every result. A call that cannot run gets its error result at once, beside its siblings.
+
+        Raises ``InvalidCallError`` for what is no message, ``CallConflictError``, ``BrokerUnavailable``.
+        """
+        return self._turn(self._read_all(message, provider_format, names, provider_metadata), None)
+
+    def enqueue(
+        self,
+        payload: Payload,
+        provider_format: ProviderFormat | str | None = None,
+        *,
+        sequence: int | None = None,
+        provider_metadata: Payload | None = None,
+    ) -> CallHandle:
+        """Enqueue one call given as a dict. ``sequence`` is its place in the plan; ``None`` is the next one.
+
+        Raises as ``submit``.
+        """
+        return self._turn(self._read(payload, provider_format, provider_metadata), sequence).handles[0]
+
+    def call(self, call_id: str) -> CallHandle:
+        """Give a handle on any call, by its ``tool_call_id``, whichever process enqueued it. Asks nothing yet."""
+        return CallHandle(self.settings, call_id)
+
+    def tools(self) -> list[ToolSpec]:
+        """Give the tools that workers offer now; empty when none has published any."""
+        return [entry.spec for entry in self._session.catalogue(set()).values()]
+
+    def close(self) -> None:
+        """Close the process's connections, unless others in it still wait; who needs them later opens them again."""
+        close_session(self.settings)
+
+    def __enter__(self) -> Self:
+        """Give the producer itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _turn(self, read: Sequence[NormalizedToolRequest], sequence: int | None) -> Turn:
+        if not read:
+            return Turn((), None)
+        session = self._session
+        session.waiter.start()
+        catalogue = session.catalogue(_names(read)) if self.settings.check_catalogue else {}
+        requests = self._number(read, sequence)
+        outgoing = self._prepare(requests, catalogue)
+        handles = [CallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
+        for handle in handles:
+            handle._attach()  # noqa: SLF001 - before ENQUEUE, so that no update is missed
+        replies = session.driver.run_all([call.command for call in outgoing])
+        self._sent(outgoing, replies)
+        for handle, reply in zip(handles, replies, strict=True):
+            handle._attach(reply)  # noqa: SLF001 - as above
+        return Turn(handles, requests[0].provider_format)
+
+
+class AsyncProducer(_Producer):
+    """``Producer`` for event loops: the same verbs with ``await`` and ``async for``."""
+
+    async def submit(
+        self,
+        message: object,
+        provider_format: ProviderFormat | str | None = None,
+        *,
+        names: Any = None,
+        provider_metadata: Payload | None = None,
+    ) -> AsyncTurn:
+        """As ``Producer.submit``."""
+        return await self._turn(self._read_all(message, provider_format, names, provider_metadata), None)
+
+    async def enqueue(
+        self,
+        payload: Payload,
+        provider_format: ProviderFormat | str | None = None,
+        *,
+        sequence: int | None = None,
+        provider_metadata: Payload | None = None,
+    ) -> AsyncCallHandle:
+        """As ``Producer.enqueue``."""
+        turn = await self._turn(self._read(payload, provider_format, provider_metadata), sequence)
+        return turn.handles[0]
+
+    def call(self, call_id: str) -> AsyncCallHandle:
+        """As ``Producer.call``."""
+        return AsyncCallHandle(self.settings, call_id)
+
+    async def tools(self) -> list[ToolSpec]:
+        """As ``Producer.tools``."""
+        return [entry.spec for entry in (await self._session.async_catalogue(set())).values()]
+
+    async def close(self) -> None:
+        """Leave the reply channel and close the running loop's connections."""
+        await self._session.async_driver.close()
+        await asyncio.to_thread(close_session, self.settings)
+
+    async def __aenter__(self) -> Self:
+        """Give the producer itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close."""
+        await self.close()
+
+    async def _turn(self, read: Sequence[NormalizedToolRequest], sequence: int | None) -> AsyncTurn:
+        if not read:
+            return AsyncTurn((), None)
+        session = self._session
+        if not session.waiter.is_connected:
+            await asyncio.to_thread(session.waiter.start)
+        catalogue = await session.async_catalogue(_names(read)) if self.settings.check_catalogue else {}
+        requests = self._number(read, sequence)
+        outgoing = self._prepare(requests, catalogue)
+        handles = [AsyncCallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
+        for handle in handles:
+            handle._attach()  # noqa: SLF001 - before ENQUEUE, so that no update is missed
+        replies = await session.async_driver.run_all([call.command for call in outgoing])
+        self._sent(outgoing, replies)
+        for handle, reply in zip(handles, replies, strict=True):
+            handle._attach(reply)  # noqa: SLF001 - as above
+        return AsyncTurn(handles, requests[0].provider_format)
+
+
+def _names(requests: Sequence[NormalizedToolRequest]) -> set[str]:
+    return {list(candidate_names(request))[-1] for request in requests if request.problem is None}
+
+
+def _with_metadata(requests: Sequence[NormalizedToolRequest], metadata: Payload | None) -> list[NormalizedToolRequest]:
+    """Add what the caller wants back with every result; its keys win over the payload's."""
+    if not metadata:
+        return list(requests)
+    return [
+        request.model_copy(update={"provider_metadata": {**request.provider_metadata, **metadata}})
+        for request in requests
+    ]

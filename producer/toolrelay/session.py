@@ -1,0 +1,128 @@
+"""What one process has open for one deployment: drivers, reply channel, Celery app. Shared by all its producers.
+
+Never shared with another process: a fork finds an empty table and opens its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from functools import cached_property
+from typing import Final
+
+from celery import Celery
+
+from toolrelay.celery_app import Doorbell, make_celery
+from toolrelay.drivers import AsyncDriver, Driver
+from toolrelay.protocol.commands import Commands
+from toolrelay.protocol.replies import CatalogueEntry
+from toolrelay.settings import Settings
+from toolrelay.waiter import Waiter
+
+Catalogue = dict[str, CatalogueEntry]
+
+_CATALOGUE_AGE_SECONDS: Final = 5.0
+#: A tool that is not known may have been published just now; asking again is cheap, but not free.
+_CATALOGUE_YOUNG_SECONDS: Final = 0.5
+
+_sessions: dict[Settings, Session] = {}
+_lock = threading.Lock()
+
+
+class Session:
+    """The open ends of one process. Get it from ``open_session``; it is thread-safe."""
+
+    def __init__(self, settings: Settings, url: str) -> None:
+        """Prepare everything; connections are made when first needed."""
+        self.settings = settings
+        self.url = url
+        self.commands = Commands(settings)
+        self.driver = Driver(url, settings.command_timeout)
+        self.async_driver = AsyncDriver(url, settings.command_timeout)
+        self.waiter = Waiter(url, self.commands, settings.command_timeout)
+        self._catalogue: Catalogue = {}
+        self._catalogue_read = float("-inf")
+
+    @cached_property
+    def celery(self) -> Celery:
+        """The Celery app, for messages and for ``AsyncResult``."""
+        return make_celery(self.settings, self.url)
+
+    @cached_property
+    def doorbell(self) -> Doorbell:
+        """Makes Celery messages."""
+        return Doorbell(self.celery)
+
+    def catalogue(self, names: set[str]) -> Catalogue:
+        """Give the tools on offer, read again when old or when one of ``names`` is not in it."""
+        if self._is_stale(names):
+            self._keep(self.driver.run(self.commands.catalogue()))
+        return self._catalogue
+
+    async def async_catalogue(self, names: set[str]) -> Catalogue:
+        """As ``catalogue``, from an event loop."""
+        if self._is_stale(names):
+            self._keep(await self.async_driver.run(self.commands.catalogue()))
+        return self._catalogue
+
+    def close(self) -> None:
+        """Close the reply channel and the blocking connections."""
+        self.waiter.close()
+        self.driver.close()
+
+    def _is_stale(self, names: set[str]) -> bool:
+        age = time.monotonic() - self._catalogue_read
+        return age > _CATALOGUE_AGE_SECONDS or (age > _CATALOGUE_YOUNG_SECONDS and not names <= self._catalogue.keys())
+
+    def _keep(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._catalogue_read = time.monotonic()
+
+
+def open_session(settings: Settings) -> Session:
+    """Give this process's session for a deployment; the first asks for it, and for the embedded server where meant."""
+    session = _sessions.get(settings)
+    if session is not None:
+        return session
+    with _lock:
+        if settings not in _sessions:
+            _sessions[settings] = Session(settings, redis_url(settings))
+        return _sessions[settings]
+
+
+def close_session(settings: Settings) -> None:
+    """Close a deployment's connections in this process, unless somebody still waits for a call."""
+    with _lock:
+        session = _sessions.get(settings)
+        if session is None or session.waiter.is_awaited:
+            return
+        del _sessions[settings]
+    session.close()
+
+
+def redis_url(settings: Settings) -> str:
+    """Give the deployment's Redis: the one that was named, or this user's embedded server, started where need be."""
+    if settings.url is not None:
+        return settings.url
+    from toolrelay.embedded import shared_server
+
+    return shared_server()
+
+
+def _forget_sessions() -> None:
+    # The parent's sockets and threads are not ours: nothing is closed, only forgotten.
+    global _lock
+    _lock = threading.Lock()
+    _sessions.clear()
+
+
+def _close_all() -> None:
+    for session in tuple(_sessions.values()):
+        session.close()
+    _sessions.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_sessions)

@@ -1,0 +1,255 @@
+"""The one reader on a process's reply channel: everyone in the process who waits for a call waits here.
+
+A subscriber misses nothing: it subscribes, waits for the confirmation, reads a snapshot, and then applies updates by
+their ``seq``. After a gap, a silence or a lost connection it reads a snapshot again from the last update it has seen.
+A blocking wait and an ``await`` are two views of the same watch.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from datetime import timedelta
+from typing import Final
+from weakref import WeakValueDictionary
+
+from redis.client import PubSub
+from redis.exceptions import RedisError
+
+from toolrelay.drivers import Driver
+from toolrelay.errors import BrokerUnavailable, ToolrelayError, UnknownCall
+from toolrelay.models import CallStatus, NormalizedToolResult, StatusUpdate
+from toolrelay.protocol import replies
+from toolrelay.protocol.commands import Commands
+from toolrelay.protocol.replies import Snapshot
+
+logger = logging.getLogger(__name__)
+
+_TICK_SECONDS: Final = 0.5
+#: An open call that says nothing for so long is looked at; each fruitless look makes the next wait longer.
+_SILENCE_SECONDS: Final = 5.0
+_LONGEST_SILENCE_SECONDS: Final = 15.0
+_PING_SECONDS: Final = 10.0
+_DEAF_SECONDS: Final = 20.0
+_RECONNECT_SECONDS: Final = 0.2
+_LOOK_AT_MOST: Final = 200
+
+Listener = Callable[[StatusUpdate | None], None]
+
+
+class Watch:
+    """What this process knows of one call. Shared by everyone in the process who waits for it."""
+
+    def __init__(self, tool_call_id: str) -> None:
+        self.tool_call_id = tool_call_id
+        #: the terminal result, or why none can be had
+        self.future: Future[NormalizedToolResult] = Future()
+        self.updates: list[StatusUpdate] = []
+        #: whether Redis has confirmed that the call exists
+        self.is_known = False
+        self._lock = threading.Lock()
+        self._listeners: list[Listener] = []
+        self._silence = _SILENCE_SECONDS
+        self.look_at = time.monotonic() + _SILENCE_SECONDS
+
+    @property
+    def seen(self) -> int:
+        """``seq`` of the last update; 0 before the first."""
+        return self.updates[-1].seq if self.updates else 0
+
+    @property
+    def status(self) -> CallStatus | None:
+        """Where the call stands as far as is known; ``None`` before the first update."""
+        return self.updates[-1].status if self.updates else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.future.done()
+
+    def subscribe(self, listener: Listener) -> None:
+        """Give ``listener`` every update, those already seen first; ``None`` when the wait ended without a result."""
+        with self._lock:
+            for update in self.updates:
+                listener(update)
+            if self.future.done() and self.future.exception() is not None:
+                listener(None)
+            self._listeners.append(listener)
+
+    def unsubscribe(self, listener: Listener) -> None:
+        """Stop giving updates to ``listener``."""
+        with self._lock:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+    def apply(self, update: StatusUpdate) -> bool:
+        """Take an update that was pushed; False when one before it is missing."""
+        with self._lock:
+            if update.seq <= self.seen or self.is_over:
+                return True
+            if update.seq > self.seen + 1:
+                return False
+            self._take(update)
+        self._settle(update)
+        return True
+
+    def catch_up(self, snapshot: Snapshot) -> None:
+        """Take what a snapshot holds beyond what was seen; updates that are no longer kept count as dropped."""
+        for update in snapshot.updates:
+            with self._lock:
+                missed = update.seq - self.seen - 1
+                if missed < 0 or self.is_over:
+                    continue
+                self._take(update.model_copy(update={"dropped": missed}) if missed else update)
+            self._settle(update)
+
+    def fail(self, error: ToolrelayError) -> None:
+        """End the wait without a result."""
+        with self._lock:
+            if self._end(lambda: self.future.set_exception(error)):
+                for listener in self._listeners:
+                    listener(None)
+
+    def silent_until(self, now: float) -> None:
+        """Note a fruitless look: the next one comes later."""
+        self._silence = min(self._silence * 1.5, _LONGEST_SILENCE_SECONDS)
+        self.look_at = now + self._silence * (0.8 + 0.4 * secrets.randbelow(1000) / 1000)
+
+    def _take(self, update: StatusUpdate) -> None:
+        self.updates.append(update)
+        self._silence = _SILENCE_SECONDS
+        self.look_at = time.monotonic() + self._silence
+        for listener in self._listeners:
+            listener(update)
+
+    def _settle(self, update: StatusUpdate) -> None:
+        result = update.result
+        if result is not None:
+            self._end(lambda: self.future.set_result(result))
+
+    @staticmethod
+    def _end(settle: Callable[[], None]) -> bool:
+        try:
+            settle()
+        except InvalidStateError:  # somebody else was first
+            return False
+        return True
+
+
+class Waiter:
+    """Reads the reply channel on a thread of its own, from the first call that somebody waits for."""
+
+    def __init__(self, url: str, commands: Commands, timeout: timedelta) -> None:
+        """Prepare; nothing is opened before ``start``."""
+        self.client: Final = secrets.token_hex(8)
+        self._commands = commands
+        self._timeout = timeout
+        self._driver = Driver(url, timeout)
+        self._watches: WeakValueDictionary[str, Watch] = WeakValueDictionary()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._connected = threading.Event()
+        self._closed = threading.Event()
+        self._heard = time.monotonic()
+        self._pinged = time.monotonic()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the subscription stands, as far as is known."""
+        return self._connected.is_set()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody in this process holds a call that has not ended."""
+        return bool(self._open())
+
+    def start(self) -> None:
+        """Subscribe, and return when Redis has confirmed it.
+
+        Raises ``BrokerUnavailable`` when that takes longer than the timeout.
+        """
+        if self._connected.is_set():
+            return
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="toolrelay-waiter", daemon=True)
+                self._thread.start()
+        if not self._connected.wait(self._timeout.total_seconds()):
+            raise BrokerUnavailable("Redis cannot be reached: no subscription to the reply channel")
+
+    def watch(self, tool_call_id: str) -> Watch:
+        """Give the process's watch of a call; new ones know nothing until an update or a snapshot comes."""
+        with self._lock:
+            watch = self._watches.get(tool_call_id)
+            if watch is None or (watch.future.done() and watch.future.exception() is not None):
+                watch = Watch(tool_call_id)
+                self._watches[tool_call_id] = watch
+            return watch
+
+    def close(self) -> None:
+        """End the thread and its connections."""
+        self._closed.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=_TICK_SECONDS * 4)
+        self._driver.close()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                with self._driver.redis.pubsub() as pubsub:
+                    self._listen(pubsub)
+            except (RedisError, BrokerUnavailable, OSError) as error:
+                self._connected.clear()
+                if not self._closed.is_set():
+                    logger.info("the reply channel is interrupted, connecting again: %s", error)
+                self._closed.wait(_RECONNECT_SECONDS)
+
+    def _listen(self, pubsub: PubSub) -> None:
+        pubsub.subscribe(self._commands.keys.reply(self.client))
+        self._heard = self._pinged = time.monotonic()
+        while not self._closed.is_set():
+            message = pubsub.get_message(timeout=_TICK_SECONDS)
+            if message is not None:
+                self._hear(message)
+            self._keep_alive(pubsub)
+            self._look([watch for watch in self._open() if watch.look_at <= time.monotonic()])
+
+    def _hear(self, message: dict[str, str]) -> None:
+        self._heard = time.monotonic()
+        if message["type"] == "subscribe":
+            self._look(self._open())  # what happened while nobody listened
+            self._connected.set()
+        elif message["type"] == "message":
+            update = replies.update(message["data"])
+            watch = self._watches.get(update.tool_call_id)
+            if watch is not None and not watch.apply(update):
+                self._look([watch])
+
+    def _keep_alive(self, pubsub: PubSub) -> None:
+        now = time.monotonic()
+        if now - self._heard > _DEAF_SECONDS:
+            raise BrokerUnavailable("nothing was heard on the reply channel")
+        if now - max(self._heard, self._pinged) > _PING_SECONDS:
+            pubsub.ping()
+            self._pinged = now
+
+    def _open(self) -> list[Watch]:
+        with self._lock:
+            return [watch for watch in self._watches.values() if not watch.is_over]
+
+    def _look(self, watches: list[Watch]) -> None:
+        for start in range(0, len(watches), _LOOK_AT_MOST):
+            batch = watches[start : start + _LOOK_AT_MOST]
+            commands = [self._commands.snapshot(watch.tool_call_id, watch.seen, self.client) for watch in batch]
+            for watch, snapshot in zip(batch, self._driver.run_all(commands), strict=True):
+                if snapshot is not None:
+                    watch.silent_until(time.monotonic())
+                    watch.catch_up(snapshot)
+                elif watch.is_known:
+                    watch.fail(UnknownCall(f"{watch.tool_call_id}: its record is gone"))
+                else:
+                    watch.silent_until(time.monotonic())  # not enqueued yet

@@ -1,0 +1,241 @@
+"""One worker process: the tools it offers, the calls it runs, and how it shows that it lives.
+
+The Celery task hands each message to ``WorkerProcess.run``; the record decides whether there is anything to run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolrelay.drivers import Driver
+from toolrelay.errors import ErrorCategory
+from toolrelay.models import CallStatus, ExecutionPolicy
+from toolrelay.protocol.commands import Commands, outcome_fragment
+from toolrelay.protocol.replies import Beat, CatalogueEntry, Claim, ClaimRefusal, FinishReply
+from toolrelay.settings import Settings
+from toolrelay_worker.execution import Outcome, execute
+from toolrelay_worker.leases import Lease, LeaseKeeper
+from toolrelay_worker.reaper import Reaper
+from toolrelay_worker.registry import RegisteredTool, ToolRegistry
+from toolrelay_worker.reporter import Reporter
+from toolrelay_worker.retries import next_delay
+from toolrelay_worker.runners import ToolRunner
+
+logger = logging.getLogger(__name__)
+
+_PUBLISH_SECONDS: Final = 60.0
+_UNKNOWN_TOOL = ExecutionPolicy()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Finished:
+    """An attempt that ended a call, on its way into the record. Its ``repr`` shows no output: Celery logs it."""
+
+    lease: Lease
+    outcome: Outcome
+    fragment: str
+    is_dead: bool
+
+    def __repr__(self) -> str:
+        category = self.outcome.error_category
+        return f"<{self.outcome.status}{f' {category}' if category else ''}, attempt {self.lease.claim.attempt}>"
+
+
+class WorkerProcess:
+    """Everything toolrelay has running in one worker process.
+
+    ``on_unfit`` is called, with the reason, when the process should be replaced: too many hung tools, or a queue from
+    which it takes nothing although it could.
+    """
+
+    def __init__(
+        self, settings: Settings, url: str, registry: ToolRegistry, *, on_unfit: Callable[[str], None]
+    ) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self._settings = settings
+        self._registry = registry
+        self._on_unfit = on_unfit
+        self._commands = Commands(settings)
+        self._driver = Driver(url, settings.command_timeout)
+        self._runner = ToolRunner(on_hung=self._hung)
+        self._keeper = LeaseKeeper(
+            self._driver,
+            self._commands,
+            self.name,
+            settings.lease.total_seconds(),
+            state=self._state,
+            on_beat=self._on_beat,
+        )
+        self._reaper = Reaper(self._driver, self._commands, settings.reap_interval.total_seconds())
+        self._reporter = Reporter(self._driver, self._commands)
+        self._taken = time.monotonic()
+        self._published = float("-inf")
+        self._is_stopping = False
+
+    def start(self) -> None:
+        """Begin to beat, to reap, and to offer the tools."""
+        self._keeper.start()
+        self._reaper.start()
+
+    def shut_down_after(self, grace_seconds: float) -> None:
+        """Give running calls so long to finish; those that have not by then go back to the others."""
+        self._is_stopping = True
+        timer = threading.Timer(grace_seconds, self._keeper.stop_all, ("the worker shut down before the tool ended",))
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        """End everything that runs here."""
+        self._reaper.close()
+        self._keeper.close()
+        self._reporter.close()
+        self._runner.close()
+
+    def run(self, call_id: str, tool_name: str, namespace: str | None) -> Finished | None:
+        """Run the call if it is ours to run; ``None`` when there is nothing to store."""
+        self._taken = time.monotonic()
+        tool = self._find(tool_name, namespace)
+        policy = tool.policy if tool else _UNKNOWN_TOOL
+        is_validation = tool is not None and tool.spec.tool_type == "validation"
+        claim = self._driver.run(self._commands.claim(call_id, self.name, policy, is_validation=is_validation))
+        if isinstance(claim, ClaimRefusal):
+            logger.info("%s is not run here: %s", call_id, claim.value)
+            return None
+        lease = Lease(claim)
+        self._keeper.hold(lease)
+        finished = None
+        try:
+            finished = self._finished(lease, self._attempt(lease), policy)
+            return finished
+        finally:
+            if finished is None:
+                self._keeper.release(lease)
+
+    def store(self, finished: Finished) -> None:
+        """Write the outcome into the record. Raises ``BrokerUnavailable``; may be called again then."""
+        claim, outcome = finished.lease.claim, finished.outcome
+        reply = self._driver.run(
+            self._commands.finish(
+                finished.lease.tool_call_id,
+                claim.fence,
+                outcome.status,
+                outcome.error_category or "",
+                finished.fragment,
+                dead=finished.is_dead,
+            )
+        )
+        if reply is not FinishReply.OK:
+            logger.warning("the outcome of %s came too late: %s", finished.lease.tool_call_id, reply.value)
+
+    def release(self, finished: Finished) -> None:
+        """Stop keeping the call alive: its outcome is stored, or never will be from here."""
+        self._keeper.release(finished.lease)
+
+    def _find(self, tool_name: str, namespace: str | None) -> RegisteredTool | None:
+        inside = self._registry.get(f"{namespace}/{tool_name}") if namespace else None
+        return inside or self._registry.get(tool_name)
+
+    def _attempt(self, lease: Lease) -> Outcome:
+        claim = lease.claim
+        report = self._reporter.open(lease.tool_call_id, claim.fence)
+        try:
+            return execute(
+                claim.request,
+                self._registry,
+                runner=self._runner,
+                attempt=claim.attempt,
+                stop=lease.stop,
+                sink=report,
+            )
+        finally:
+            self._reporter.finish(report)
+
+    def _finished(self, lease: Lease, outcome: Outcome, policy: ExecutionPolicy) -> Finished | None:
+        if lease.is_lost:
+            logger.warning("%s: the lease was lost, its outcome is dropped", lease.tool_call_id)
+            return None
+        claim = lease.claim
+        if lease.stop.is_set and outcome.error_category is ErrorCategory.WORKER_LOST:
+            self._driver.run(self._commands.give_back(lease.tool_call_id, claim.fence))
+            return None
+        delay = next_delay(policy, outcome, claim.attempt)
+        if delay is not None:
+            self._driver.run(self._commands.retry(lease.tool_call_id, claim.fence, delay))
+            return None
+        outcome, fragment = self._within_limit(outcome)
+        return Finished(lease, outcome, fragment, _is_dead(policy, outcome, claim))
+
+    def _within_limit(self, outcome: Outcome) -> tuple[Outcome, str]:
+        fragment = _fragment(outcome)
+        limit = self._settings.max_output_bytes
+        if len(fragment) <= limit:
+            return outcome, fragment
+        text = (
+            f"the output is {len(fragment)} bytes of JSON, the limit is {limit} (TOOLRELAY_MAX_OUTPUT_BYTES); "
+            "ask for less"
+        )
+        outcome = replace(
+            outcome, success=False, output=None, error=text, error_category=ErrorCategory.RESOURCE, retryable=False
+        )
+        return outcome, _fragment(outcome)
+
+    def _hung(self, count: int) -> None:
+        if count >= self._settings.max_hung_tools:
+            self._on_unfit(f"{count} tools run on past their time limit")
+
+    def _on_beat(self, beat: Beat) -> None:
+        now = time.monotonic()
+        is_idle = beat.queue_length == 0 or self._keeper.held >= self._settings.concurrency or self._is_stopping
+        if is_idle:
+            self._taken = now
+        elif now - self._taken > self._settings.stall_limit.total_seconds():
+            self._on_unfit("nothing was taken from a queue that is not empty")
+        if now - self._published > _PUBLISH_SECONDS:
+            self._publish()
+            self._published = now
+
+    def _publish(self) -> None:
+        entries = [CatalogueEntry(tool.spec, tool.policy) for tool in self._registry]
+        at = self._driver.run(self._commands.time())
+        self._driver.run_all(self._commands.publish_catalogue(entries, at))
+
+    def _state(self) -> str:
+        """Give the heartbeat's content; docs/protocol.md describes it."""
+        return json.dumps(
+            {
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+                "running": self._keeper.held,
+                "concurrency": self._settings.concurrency,
+                "hung": self._runner.hung,
+                "tools": [tool.name for tool in self._registry],
+                "stopping": self._is_stopping,
+            }
+        )
+
+
+def _fragment(outcome: Outcome) -> str:
+    return outcome_fragment(
+        success=outcome.success,
+        output=outcome.output,
+        error=outcome.error,
+        error_category=outcome.error_category,
+        retryable=outcome.retryable,
+        retry_after_ms=outcome.retry_after_ms,
+        is_validation=outcome.is_validation,
+        validation_passed=outcome.validation_passed,
+        repairs=outcome.repairs,
+    )
+
+
+def _is_dead(policy: ExecutionPolicy, outcome: Outcome, claim: Claim) -> bool:
+    """Whether the call is given up after retries that did not help: an operator may want to see it, and replay it."""
+    return outcome.status is CallStatus.ERROR and claim.attempt > 1 and claim.attempt >= policy.max_attempts
