@@ -1,0 +1,65 @@
+"""What tests share: one embedded server a run, a namespace a test, worker processes that do not outlive their test."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.workers import Workers
+from toolrelay.drivers import Driver
+from toolrelay.embedded import EmbeddedServer
+from toolrelay.producer import Producer
+from toolrelay.session import close_session
+from toolrelay.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[EmbeddedServer]:
+    """The server most tests share. A test that hurts its server starts one of its own."""
+    with EmbeddedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def settings(server: EmbeddedServer) -> Settings:
+    """A deployment of the test's own, with a short lease."""
+    return deployment(server.url)
+
+
+@pytest.fixture
+def driver(settings: Settings) -> Iterator[Driver]:
+    """Runs commands on the test's deployment."""
+    driver = Driver(str(settings.url), settings.command_timeout)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def relay(settings: Settings) -> Iterator[Producer]:
+    """A producer with a plan of its own."""
+    with Producer(f"plan-{secrets.token_hex(4)}", settings=settings) as relay:
+        yield relay
+    close_session(settings)
+
+
+@pytest.fixture
+def workers(settings: Settings, tmp_path: Path) -> Iterator[Workers]:
+    """Starts worker processes of the test's deployment."""
+    workers = Workers(settings, tmp_path)
+    yield workers
+    workers.close()
+
+
+def deployment(url: str, **overrides: object) -> Settings:
+    """Give settings for a namespace that nobody else uses."""
+    short = {
+        "lease": timedelta(seconds=2),
+        "reap_interval": timedelta(seconds=0.3),
+        "ring_grace": timedelta(seconds=1),
+        "result_ttl": timedelta(minutes=5),
+    }
+    return Settings.load(redis_url=url, namespace=f"t{secrets.token_hex(4)}", **{**short, **overrides})
