@@ -148,7 +148,9 @@ def _expectation(error: ValidationError) -> str:
     if isinstance(kind, ValidationErrorKind.Type):
         return f"expected {' or '.join(kind.types)}, got {_type_name(error.instance)}"
     if isinstance(kind, ValidationErrorKind.FalseSchema):
-        return "no value is allowed here"
+        # The validator does not name the property where the schema declares none.
+        is_any_property = error.schema_path[-1:] == ["additionalProperties"]
+        return "no properties are allowed here" if is_any_property else "no value is allowed here"
     return error.message
 
 
