@@ -18,14 +18,17 @@ TOOLS = "tests.support.tools"
 
 
 class Worker:
-    """One worker process. ``name`` is the one it writes into results."""
+    """One worker process, started with ``celery -A toolrelay_worker.app worker`` or with ``toolrelay worker``."""
 
-    def __init__(self, settings: Settings, folder: Path, number: int, *arguments: str, **variables: str) -> None:
+    def __init__(self, settings: Settings, folder: Path, number: int, program: str, **variables: str) -> None:
         self.log_file = folder / f"worker-{number}.log"
-        command = [sys.executable, "-m", "celery", "-A", "toolrelay_worker.app", "worker", "--loglevel", "INFO"]
+        celery = ["-m", "celery", "-A", "toolrelay_worker.app", "worker", "--without-gossip", "--without-mingle"]
+        ours = ["-m", "toolrelay_worker.cli", "worker"]
+        own_name = ["--hostname", f"w{number}@%h"] if program == "celery" else []
+        command = [sys.executable, *(celery if program == "celery" else ours), "--loglevel", "INFO", *own_name]
         with self.log_file.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, "--without-gossip", "--without-mingle", "--hostname", f"w{number}@%h", *arguments],
+                command,
                 env=environment(settings, folder, **variables),
                 cwd=ROOT,
                 stdout=log,
@@ -74,19 +77,19 @@ class Workers:
         self._driver = Driver(str(settings.url), settings.command_timeout)
         self._commands = Commands(settings)
 
-    def start(self, count: int = 1, *arguments: str, **variables: str) -> list[Worker]:
+    def start(self, count: int = 1, *, program: str = "celery", **variables: str) -> list[Worker]:
         """Start ``count`` more, and return when each consumes and offers its tools."""
         before = len(self.all)
-        started = [self.launch(*arguments, **variables) for _ in range(count)]
+        started = [self.launch(program=program, **variables) for _ in range(count)]
         for worker in started:
             wait_until(lambda worker=worker: self._is_ready(worker), f"worker {worker.pid}", 40)  # type: ignore[misc]  # mypy cannot type a lambda's default
         wait_until(lambda: self._driver.run(self._commands.catalogue()), "the catalogue")
         assert len(self.all) == before + count
         return started
 
-    def launch(self, *arguments: str, **variables: str) -> Worker:
+    def launch(self, *, program: str = "celery", **variables: str) -> Worker:
         """Start one, and do not wait."""
-        worker = Worker(self.settings, self.folder, len(self.all), *arguments, **variables)
+        worker = Worker(self.settings, self.folder, len(self.all), program, **variables)
         self.all.append(worker)
         return worker
 
