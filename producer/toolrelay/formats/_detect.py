@@ -76,6 +76,14 @@ _BY_TYPE: Final = {
     ),
 }
 
+#: members of what an MCP server answers: no calls, but no stranger's message either
+_MCP_ANSWERS: Final = (
+    *("isError", "is_error", "structuredContent", "structured_content", "resultType", "result_type"),
+    *("inputRequests", "input_requests", "task", "tools"),
+)
+#: how a sampled turn ends in MCP, where Anthropic says "tool_use", "end_turn", "max_tokens"
+_SAMPLING_STOPS: Final = ("toolUse", "endTurn", "maxTokens")
+
 
 def detect(payload: Wire) -> Format:
     """Say whose shape a call, a block, an item or a whole message has; ``unknown`` when nothing tells."""
@@ -142,7 +150,7 @@ def _by_content(payload: Wire, content: Any) -> Format | None:
         if pick(block, "toolUse", "toolResult") is not None:
             return Format.BEDROCK
         kind = block.get("type")
-        if kind == "tool_use" and "stopReason" in payload:
+        if kind == "tool_use" and pick(payload, "stopReason", "stop_reason") in _SAMPLING_STOPS:
             return Format.MCP
         if kind in ("output_text", "refusal"):
             return Format.OPENAI_RESPONSES
@@ -180,12 +188,6 @@ _BY_KEY: Final[tuple[tuple[str, Format | Callable[[Wire, Any], Format | None]], 
     ("message", _by_message),
     ("output", _by_output),
     ("content", _by_content),
-    ("isError", Format.MCP),
-    ("is_error", Format.MCP),
-    ("structuredContent", Format.MCP),
-    ("resultType", Format.MCP),
-    ("inputRequests", Format.MCP),
-    ("task", Format.MCP),
-    ("tools", Format.MCP),
+    *((key, Format.MCP) for key in _MCP_ANSWERS),
 )
 _FLAT: Final = (("arguments", Format.OPENAI), ("input", Format.ANTHROPIC), ("args", Format.LANGCHAIN))

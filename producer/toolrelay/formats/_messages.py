@@ -58,7 +58,7 @@ def _parsed(text: str | bytes | bytearray) -> Any:
         except ValueError:
             value = json.loads(text, parse_int=_integer)
     except RecursionError:
-        raise InvalidPayloadError("the message is JSON that is nested too deep to be read") from None
+        raise InvalidPayloadError(f"the message is JSON that is nested too deep to be read; {_ADVICE}") from None
     except ValueError as exc:
         raise InvalidPayloadError(f"the message is text, but not JSON ({exc}); {_ADVICE}") from exc
     if isinstance(value, (dict, list)):
@@ -112,7 +112,7 @@ def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:
         if payload is not None:
             yield payload
         elif not isinstance(entry, str):  # text stands between blocks in LangChain's content
-            raise InvalidPayloadError(f"entry {index} of the list is {_named(entry)}, not a message or a call")
+            raise InvalidPayloadError(f"entry {index} of the list is {_named(entry)}, no message or call; {_ADVICE}")
 
 
 def _cancel(found: list[Located], message: Wire) -> None:

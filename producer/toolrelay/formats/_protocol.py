@@ -57,6 +57,12 @@ def refuse_all(calls: list[FoundCall], why: str) -> None:
         call.refuse(why)
 
 
+def word(payload: Wire, *names: str) -> str | None:
+    """Give the first of these members that is there, if it is text: a type, a status, a reason."""
+    value = pick(payload, *names)
+    return value if isinstance(value, str) else None
+
+
 def pick(payload: Wire, *names: str) -> Any:
     """Give the first of these members that is there and not null: SDKs and wires spell the same member differently."""
     for name in names:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._output import call_id, text_of
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, refuse_all
+from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.models import NormalizedToolResult
 
 #: the turn goes on: it is sent back as it is, and nothing is run in between
@@ -34,7 +34,7 @@ def find_call(payload: Wire) -> FoundCall | None:
 
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read the blocks of a message, or a single block."""
-    reason = message.get("stop_reason")
+    reason = word(message, "stop_reason")
     if reason in _PAUSED:
         return []
     calls = calls_in_content(message, _block)

@@ -8,7 +8,7 @@ from typing import Final
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all
+from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
 from toolrelay.models import NormalizedToolResult
 
 #: some of the models behind Converse stop with ``end_turn`` and mean their calls; these stop for another reason
@@ -29,7 +29,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     """Read a Converse response, its message, or a single block."""
     output = as_dict(message.get("output")) or message
     calls = calls_in_content(as_dict(output.get("message")) or output, _block)
-    reason = pick(message, "stopReason", "stop_reason")
+    reason = word(message, "stopReason", "stop_reason")
     if reason in _DISOWNED:
         refuse_all(calls, f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
     return calls

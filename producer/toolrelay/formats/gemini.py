@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from toolrelay.formats._output import error_text, to_json, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.models import NormalizedToolResult
 
 _FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -66,7 +66,7 @@ def _in_candidate(candidate: Wire) -> list[FoundCall]:
     content = as_dict(candidate.get("content")) or candidate
     parts = [content] if "parts" not in content else as_list(content["parts"])
     calls = [call for part in parts if (call := _in_part(as_dict(part) or {})) is not None]
-    reason = pick(candidate, "finishReason", "finish_reason")
+    reason = word(candidate, "finishReason", "finish_reason")
     if reason == _CUT_OFF:
         cut_off(calls, "the call is truncated: the model was stopped (MAX_TOKENS) while it wrote it")
     elif reason is not None and reason not in _FINISHED:

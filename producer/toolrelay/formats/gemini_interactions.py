@@ -7,7 +7,7 @@ from typing import Final
 
 from toolrelay.formats._output import call_id, error_text, to_json, to_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, refuse_all
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, refuse_all, word
 from toolrelay.models import NormalizedToolResult
 
 _DISOWNED: Final = frozenset({"failed", "cancelled"})
@@ -27,7 +27,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
         return [] if call is None else [call]
     steps = [step for item in as_list(message["steps"]) if (step := as_dict(item))]
     calls = [call for step in steps if "type" in step and (call := find_call(step)) is not None]
-    status = message.get("status")
+    status = word(message, "status")
     if status == "incomplete":
         cut_off(calls, "the call is truncated: the interaction is incomplete")
     elif status in _DISOWNED:

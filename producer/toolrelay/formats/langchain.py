@@ -12,7 +12,7 @@ from typing import Any, Final
 from toolrelay.formats import openai_chat
 from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.models import NormalizedToolResult, ProblemKind
 
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
@@ -43,7 +43,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
         return [] if alone is None else [alone]
     calls = _listed(message) or _in_blocks(message) or _raw(message)
     metadata = as_dict(message.get("response_metadata")) or {}
-    reason = pick(metadata, "finish_reason", "stop_reason", "done_reason")
+    reason = word(metadata, "finish_reason", "stop_reason", "done_reason")
     if reason in _CUT_OFF:
         cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
     return calls

@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.models import NormalizedToolResult
 
 _RPC_ID: Final = "jsonrpc_id"
@@ -39,7 +39,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
         call = find_call(message) if is_call else None
         return [] if call is None else [call]
     calls = calls_in_content(message, _block)
-    reason = pick(message, "stopReason", "stop_reason")
+    reason = word(message, "stopReason", "stop_reason")
     if reason == "maxTokens":
         cut_off(calls, "the call is truncated: the model was stopped (maxTokens) while it wrote it")
     return calls

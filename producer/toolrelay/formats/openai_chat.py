@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolrelay.formats._output import call_id, flagless_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
@@ -56,7 +56,7 @@ def _number(calls: list[FoundCall], index: Any) -> None:
 def _in_choice(choice: Wire) -> list[FoundCall]:
     message = as_dict(choice.get("message"))
     calls = _in_message(choice if message is None else message)
-    reason = pick(choice, "finish_reason", "done_reason")
+    reason = word(choice, "finish_reason", "done_reason")
     if reason in _CUT_OFF:
         cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
     return calls

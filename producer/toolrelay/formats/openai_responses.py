@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from toolrelay.formats import _responses_outputs as outputs
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.models import CallKind, NormalizedToolResult
 
 _DISOWNED: Final = frozenset({"failed", "cancelled"})
@@ -20,7 +20,8 @@ _DISOWNED: Final = frozenset({"failed", "cancelled"})
 
 def find_call(payload: Wire) -> FoundCall | None:
     """Read an output item or the flat shape; ``None`` for items that OpenAI runs, results and everything else."""
-    read = _READERS.get(payload.get("type", "function_call"))
+    kind = payload.get("type", "function_call")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
     found = None if read is None else read(payload)
     if found is None:
         return None
@@ -57,29 +58,37 @@ def _shell(item: Wire) -> FoundCall | None:
     environment = as_dict(item.get("environment"))
     if environment is not None and environment.get("type") != "local":
         return None  # it runs in OpenAI's container
-    action = as_dict(item.get("action"))
+    action = _action(item.get("action"))
     found = FoundCall("shell", action, kind=CallKind.SHELL)
-    limit = None if action is None else action.get("max_output_length")
+    limit = action.get("max_output_length") if isinstance(action, dict) else None
     if limit is not None:
         found.metadata["max_output_length"] = limit
     return found
 
 
 def _local_shell(item: Wire) -> FoundCall:
-    return FoundCall("local_shell", item.get("action"), kind=CallKind.LOCAL_SHELL)
+    return FoundCall("local_shell", _action(item.get("action")), kind=CallKind.LOCAL_SHELL)
 
 
 def _apply_patch(item: Wire) -> FoundCall:
-    return FoundCall("apply_patch", item.get("operation"), kind=CallKind.APPLY_PATCH)
+    return FoundCall("apply_patch", _action(item.get("operation")), kind=CallKind.APPLY_PATCH)
 
 
 def _computer(item: Wire) -> FoundCall:
-    found = FoundCall("computer", kind=CallKind.COMPUTER)
-    found.arguments = {key: item[key] for key in ("action", "actions") if item.get(key) is not None}
+    actions = _action({key: item.get(key) for key in ("action", "actions")})
+    found = FoundCall("computer", actions, kind=CallKind.COMPUTER)
     checks = item.get("pending_safety_checks")
     if checks:
         found.metadata["pending_safety_checks"] = checks
     return found
+
+
+def _action(value: Any) -> Any:
+    """Give an action as the wire has it: the SDK's objects write a null for every member that is not there."""
+    if isinstance(value, (list, tuple)):
+        return [_action(inner) for inner in value]
+    members = as_dict(value)
+    return value if members is None else {key: _action(inner) for key, inner in members.items() if inner is not None}
 
 
 def _tool_search(item: Wire) -> FoundCall | None:
@@ -88,7 +97,7 @@ def _tool_search(item: Wire) -> FoundCall | None:
     return FoundCall("tool_search", item.get("arguments"), kind=CallKind.TOOL_SEARCH)
 
 
-_READERS: Final[dict[Any, Callable[[Wire], FoundCall | None]]] = {
+_READERS: Final[dict[str, Callable[[Wire], FoundCall | None]]] = {
     "function_call": _function,
     "custom_tool_call": _custom,
     "shell_call": _shell,
@@ -107,7 +116,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
         return [] if call is None else [call]
     items = [item for entry in as_list(response["output"]) if (item := as_dict(entry))]
     calls = [call for item in items if "type" in item and (call := find_call(item)) is not None]
-    status = response.get("status")
+    status = word(response, "status")
     if status in _DISOWNED:
         refuse_all(calls, f"the call is truncated or disowned: the response's status is {status!r}")
     elif status == "incomplete" and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
