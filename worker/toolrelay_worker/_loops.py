@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Awaitable, Callable
@@ -41,7 +42,8 @@ class LoopThread:
 
     def cancel(self, attempt: Attempt) -> None:
         """Throw ``CancelledError`` into the attempt's task. A task may take its time, or ignore it."""
-        self._loop.call_soon_threadsafe(self._cancel, attempt)
+        with contextlib.suppress(RuntimeError):  # the loop was closed in between, and has cancelled all its tasks
+            self._loop.call_soon_threadsafe(self._cancel, attempt)
 
     def close(self) -> None:
         """Cancel what runs, then end the loop and its thread; does not wait for a tool that refuses to end."""
