@@ -21,6 +21,7 @@ from toolrelay.models import CallStatus, ExecutionPolicy
 from toolrelay.protocol.commands import Commands, outcome_fragment
 from toolrelay.protocol.replies import Beat, CatalogueEntry, Claim, ClaimRefusal, FinishReply
 from toolrelay.settings import Settings
+from toolrelay.transport import set_aside
 from toolrelay_worker.execution import Outcome, execute
 from toolrelay_worker.leases import Lease, LeaseKeeper
 from toolrelay_worker.reaper import Reaper
@@ -79,6 +80,7 @@ class WorkerProcess:
         self._taken = time.monotonic()
         self._published = float("-inf")
         self._is_stopping = False
+        self._unfit: str | None = None
 
     def start(self) -> None:
         """Begin to beat, to reap, and to offer the tools."""
@@ -118,6 +120,10 @@ class WorkerProcess:
         finally:
             if finished is None:
                 self._keeper.release(lease)
+
+    def set_aside(self, message: str) -> None:
+        """Keep a message that no task of ours is named in."""
+        set_aside(self._driver.redis, self._commands.keys.rejected, message)
 
     def store(self, finished: Finished) -> None:
         """Write the outcome into the record. Raises ``BrokerUnavailable``; may be called again then."""
@@ -189,7 +195,11 @@ class WorkerProcess:
 
     def _hung(self, count: int) -> None:
         if count >= self._settings.max_hung_tools:
-            self._on_unfit(f"{count} tools run on past their time limit")
+            self._be_replaced(f"{count} tools run on past their time limit")
+
+    def _be_replaced(self, why: str) -> None:
+        self._unfit = why
+        self._on_unfit(why)
 
     def _on_beat(self, beat: Beat) -> None:
         now = time.monotonic()
@@ -197,7 +207,7 @@ class WorkerProcess:
         if is_idle:
             self._taken = now
         elif now - self._taken > self._settings.stall_limit.total_seconds():
-            self._on_unfit("nothing was taken from a queue that is not empty")
+            self._be_replaced("nothing was taken from a queue that is not empty")
         if now - self._published > _PUBLISH_SECONDS:
             self._publish()
             self._published = now
@@ -218,6 +228,7 @@ class WorkerProcess:
                 "hung": self._runner.hung,
                 "tools": [tool.name for tool in self._registry],
                 "stopping": self._is_stopping,
+                "unfit": self._unfit,
             }
         )
 
