@@ -125,7 +125,8 @@ def check_deployment(document: Document) -> None:
     container = pod["containers"][0]
     require(document["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), "selector")
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        require(container[probe]["exec"]["command"] == HEALTH, f"{probe} should run {' '.join(HEALTH)}")
+        command = " ".join(container[probe]["exec"]["command"])
+        require(" ".join(HEALTH) in command, f"{probe} should run {' '.join(HEALTH)}")
         require(container[probe]["timeoutSeconds"] >= 5, f"{probe} gives Python no time to start")
     require(pod["securityContext"]["runAsNonRoot"], "runs as root")
     require(container["securityContext"]["readOnlyRootFilesystem"], "the root file system should be read-only")

@@ -272,6 +272,12 @@ def test_the_shared_server_stays_for_its_last_user_and_goes_with_it(home: Path) 
         assert client(url).get("written") == "before"
 
 
+def test_the_address_can_be_asked_for_without_starting_a_server(home: Path) -> None:
+    assert shared_address() is None
+    with running(SHARED_USER + SAY_SHARED) as user:
+        assert said(user) == shared_address()
+
+
 def test_a_shared_server_that_crashed_comes_back_on_its_address(home: Path) -> None:
     script = SHARED_USER + "print(url, flush=True)\ninput()\nprint(shared_server(), flush=True)\ninput()"
     with running(script) as user:

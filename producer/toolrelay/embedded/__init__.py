@@ -13,7 +13,7 @@ from toolrelay.embedded.server import (
     ServerBinaryNotFoundError,
     find_binary,
 )
-from toolrelay.embedded.shared import shared_server, state_dir
+from toolrelay.embedded.shared import shared_address, shared_server, state_dir
 
 __all__ = [
     "DataDirInUseError",
@@ -22,6 +22,7 @@ __all__ = [
     "PortInUseError",
     "ServerBinaryNotFoundError",
     "find_binary",
+    "shared_address",
     "shared_server",
     "state_dir",
 ]

@@ -60,6 +60,11 @@ def shared_server(home: Path | None = None, *, timeout: timedelta = timedelta(se
             return url
 
 
+def shared_address(home: Path | None = None) -> str | None:
+    """Where the shared server was last known to run; ``None`` where there has been none. Starts and attaches nothing."""
+    return _read_address(home or state_dir())
+
+
 def _attach(home: Path, deadline: float) -> _Attachment:
     # Before the server is looked at: from now on its guardian does not stop it.
     me = (os.getpid(), home)  # a forked child holds nothing of its parent's
