@@ -24,6 +24,7 @@ from toolrelay.embedded import (
     PortInUseError,
     ServerBinaryNotFoundError,
     find_binary,
+    shared_address,
     state_dir,
 )
 from toolrelay.errors import BrokerUnavailable

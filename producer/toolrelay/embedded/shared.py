@@ -61,7 +61,7 @@ def shared_server(home: Path | None = None, *, timeout: timedelta = timedelta(se
 
 
 def shared_address(home: Path | None = None) -> str | None:
-    """Where the shared server was last known to run; ``None`` where there has been none. Starts and attaches nothing."""
+    """Where the shared server was last known to run; ``None`` where there has been none. Nothing is started."""
     return _read_address(home or state_dir())
 
 
