@@ -99,11 +99,16 @@ class ToolRegistry:
         *,
         description: str | None = None,
         tool_type: Literal["tool", "validation"] = "tool",
-        input_schema: Mapping[str, Any] | None = None,
-        output_schema: Mapping[str, Any] | None = None,
+        timeout: timedelta | None = None,
+        max_attempts: int | None = None,
+        retry_on: Iterable[ErrorCategory | str] = (),
+        retry_delay: timedelta | None = None,
+        max_retry_delay: timedelta | None = None,
         on_lost: OnLost | Literal["rerun", "fail"] | None = None,
         idempotent: bool | None = None,
-        **policy: Any,
+        read_only: bool = False,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
     ) -> Any:
         """Make a function a tool; the decorated function stays as it is, so it can be called and tested directly.
 
@@ -114,11 +119,19 @@ class ToolRegistry:
         lost (at least once). ``on_lost="fail"``, or ``idempotent=False``, makes it at most once: never started twice.
         """
         names = _local_names()
+        policy = {
+            "timeout": timeout,
+            "max_attempts": max_attempts,
+            "retry_on": frozenset(retry_on),
+            "retry_delay": retry_delay,
+            "max_retry_delay": max_retry_delay,
+            "read_only": read_only,
+        }
 
         def decorate(function: F) -> F:
             signature = typed_signature(function, names)
             own_name = name if isinstance(name, str) else getattr(function, "__name__", None)
-            if not own_name:
+            if own_name is None:
                 raise RegistrationError(f"{function!r} has no name of its own; give one: @registry.tool('…')")
             spec = _make_spec(
                 own_name,
@@ -209,7 +222,13 @@ def _make_spec(
     tool_type: Literal["tool", "validation"],
 ) -> ToolSpec:
     try:
-        return ToolSpec(name, description, input_schema, output_schema, tool_type)
+        return ToolSpec(
+            name=name,
+            description=description,
+            input_schema=input_schema,
+            output_schema=output_schema,
+            tool_type=tool_type,
+        )
     except ValidationError as exc:
         raise RegistrationError(f"tool {name!r}: {_first(exc)}") from exc
 

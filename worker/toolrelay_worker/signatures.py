@@ -124,7 +124,7 @@ def typed_signature(function: Callable[..., Any], local_names: Mapping[str, Any]
     """
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise RegistrationError(
-            f"{_name(function)}: a generator has no single result; return it, use ctx.partial() before"
+            f"{_name(function)}: a generator is no tool; return one value, and ctx.partial() others"
         )
     docs = docstring_parser.parse(inspect.getdoc(function) or "")
     descriptions = {entry.arg_name: entry.description for entry in docs.params}
