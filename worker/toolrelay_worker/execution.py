@@ -237,7 +237,8 @@ def _verdict(output: Any) -> bool:
 
 
 def _raised(exception: BaseException, call: PreparedCall, attempt: int) -> Outcome:
-    logger.error("tool %s raised (%s, attempt %d)", *_which(call, attempt), exc_info=exception)
+    # Writing a traceback runs code of the exception too.
+    _guarded(lambda: logger.error("tool %s raised (%s, attempt %d)", *_which(call, attempt), exc_info=exception), None)
     wait = _guarded(lambda: retry_after_ms(exception), None)
     category = _guarded(lambda: classify_error(exception), ErrorCategory.EXECUTION)
     return replace(
