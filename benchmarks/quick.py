@@ -118,8 +118,8 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was measured")
-    parser.add_argument("--rounds", type=int, default=9, help="how often both sides run in each setting")
-    parser.add_argument("--seconds", type=float, default=1.6, help="how long a side runs in one setting of a round")
+    parser.add_argument("--rounds", type=int, default=20, help="how often both sides run in each setting")
+    parser.add_argument("--seconds", type=float, default=0.7, help="how long a side runs in one setting of a round")
     return parser.parse_args()
 
 
