@@ -6,6 +6,7 @@ what to do better.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -28,10 +29,19 @@ class Admission:
     is_validation: bool = False
 
 
-def admit(request: NormalizedToolRequest, catalogue: Mapping[str, CatalogueEntry]) -> Admission:
-    """Judge a call. An empty catalogue refuses nothing but what could not be read: no worker has published yet."""
+def admit(
+    request: NormalizedToolRequest, catalogue: Mapping[str, CatalogueEntry], *, max_arguments_bytes: int
+) -> Admission:
+    """Judge a call. An empty catalogue refuses no tool: no worker has published yet."""
     if request.problem is not None:
         return _refuse(request, request.problem.category, request.problem.message)
+    size = len(json.dumps(request.arguments))
+    if size > max_arguments_bytes:
+        return _refuse(
+            request,
+            ErrorCategory.PARSE,
+            f"the arguments are {size} bytes of JSON, the limit is {max_arguments_bytes}; send less, or a reference",
+        )
     if not catalogue:
         return Admission(request)
     entry = next((catalogue[name] for name in candidate_names(request) if name in catalogue), None)

@@ -97,7 +97,8 @@ class _Producer:
         return _with_metadata(requests, metadata)
 
     def _prepare(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[_Outgoing]:
-        return [self._outgoing(admit(request, catalogue)) for request in requests]
+        limit = self.settings.max_arguments_bytes
+        return [self._outgoing(admit(request, catalogue, max_arguments_bytes=limit)) for request in requests]
 
     def _outgoing(self, admission: Admission) -> _Outgoing:
         session, request = self._session, admission.request

@@ -16,6 +16,7 @@ import logging
 from queue import Empty
 from typing import Any, Final
 
+import redis
 from kombu.transport import TRANSPORT_ALIASES, virtual
 from kombu.transport import redis as kombu_redis
 from kombu.utils.encoding import bytes_to_str
@@ -52,6 +53,16 @@ class SafeQoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu is untyped
         virtual.QoS.ack(self, delivery_tag)
         self.restore_by_tag(delivery_tag, leftmost=True)
 
+    def restore_unacked(self, client: Any = None) -> None:
+        """Give back what was taken and not acknowledged. What Redis does not take now, the reaper rings again.
+
+        kombu would try again at the next close, and end the worker over it.
+        """
+        try:
+            super().restore_unacked(client)
+        finally:
+            self._delivered.clear()
+
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:
         """Sweep for abandoned messages, as kombu does every few seconds; acknowledgements that failed go first."""
         try:
@@ -73,7 +84,18 @@ class Channel(kombu_redis.Channel):  # type: ignore[misc]  # kombu is untyped
     """A channel with one client, that survives whatever stands in the queue."""
 
     QoS = SafeQoS
-    _kept_client: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._kept_client: Any = None
+        self._kept_parameters: dict[bool, dict[str, Any]] = {}
+        super().__init__(*args, **kwargs)
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        # Asked for again when a call that ran through a lost connection is acknowledged; kombu's connection object has
+        # forgotten its address by then.
+        if asynchronous not in self._kept_parameters:
+            self._kept_parameters[asynchronous] = super()._connparams(asynchronous=asynchronous)
+        return dict(self._kept_parameters[asynchronous])
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         if asynchronous:
@@ -120,18 +142,24 @@ class Channel(kombu_redis.Channel):  # type: ignore[misc]  # kombu is untyped
         return raw
 
     def _set_aside(self, item: str) -> None:
-        with self.conn_or_acquire() as client, client.pipeline() as pipe:
-            pipe.lpush(REJECTED, item)
-            pipe.ltrim(REJECTED, 0, _REJECTED_KEPT - 1)
-            pipe.expire(REJECTED, _REJECTED_TTL_SECONDS)
-            pipe.execute()
-        logger.warning("a message in the queue is not Celery's; it was set aside (toolrelay dead --rejected)")
+        # Not through kombu's client, which puts the prefix in front of some commands' keys only.
+        set_aside(redis.Redis(connection_pool=self.pool), self.global_keyprefix + REJECTED, item)
 
 
 class Transport(kombu_redis.Transport):  # type: ignore[misc]  # kombu is untyped
     """The transport toolrelay's Celery app uses."""
 
     Channel = Channel
+
+
+def set_aside(client: redis.Redis, key: str, item: str) -> None:
+    """Keep a foreign message for inspection, the newest first; so many of them, so long."""
+    with client.pipeline() as pipe:
+        pipe.lpush(key, item)
+        pipe.ltrim(key, 0, _REJECTED_KEPT - 1)
+        pipe.expire(key, _REJECTED_TTL_SECONDS)
+        pipe.execute()
+    logger.warning("a foreign message in the queue was set aside; look at it with: toolrelay dead --rejected")
 
 
 TRANSPORT_ALIASES[SCHEME] = f"{__name__}:Transport"

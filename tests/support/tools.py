@@ -31,6 +31,12 @@ def echo(value: Any) -> Any:
     return value
 
 
+@tool("test/length", read_only=True)
+def length(value: str) -> int:
+    """Measure a text."""
+    return len(value)
+
+
 @tool("test/mark")
 def mark(ctx: ToolContext, word: str = "mark") -> str:
     """Leave an effect."""

@@ -5,13 +5,16 @@ Settings come from the environment; importing this module opens no connection an
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 import threading
+import warnings
 from typing import Any, Final
 
 from celery import Celery, bootsteps, signals
+from celery.exceptions import CPendingDeprecationWarning
 from celery.worker import state as worker_state
 
 from toolrelay.celery_app import make_celery
@@ -69,6 +72,11 @@ def start_anew() -> None:
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - our own command line
 
 
+@signals.task_unknown.connect  # type: ignore[untyped-decorator]  # Celery is untyped
+def _keep_unknown(message: Any, **_: Any) -> None:
+    tasks.current_process().set_aside(json.dumps(message.serializable(), default=str))
+
+
 @signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]  # Celery is untyped
 def _begin_shutdown(**_: Any) -> None:
     tasks.current_process().shut_down_after(settings.shutdown_grace.total_seconds())
@@ -80,6 +88,8 @@ def _end(**_: Any) -> None:
 
 
 _replacing = threading.Event()
+# Said at every lost connection; the setting it advertises would kill healthy runs.
+warnings.filterwarnings("ignore", message=r"\s*In Celery 5.1", category=CPendingDeprecationWarning)
 settings = Settings.load()
 app: Celery = make_celery(settings, redis_url(settings), "toolrelay_worker.backend:RecordBackend")
 app.steps["worker"].add(ToolrelayStep)

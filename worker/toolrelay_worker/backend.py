@@ -41,7 +41,7 @@ class RecordBackend(RedisBackend):  # type: ignore[misc]  # Celery is untyped
         if isinstance(result, Finished):
             current_process().store(result)
             return result
-        if request is not None and request.task == TASK_NAME:
+        if getattr(request, "task", None) == TASK_NAME:
             # A fault of ours, not of a tool: the lease runs out, and the record decides on another attempt.
             logger.error("%s ended outside its tool (%s); it will be looked after by the reaper", task_id, state)
             return result
