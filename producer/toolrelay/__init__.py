@@ -1,14 +1,123 @@
-"""Run the tool calls of LLM agents on a Celery fleet, exactly as promised, and hand back the next message."""
+"""Run the tool calls of LLM agents on a Celery fleet, exactly as promised, and hand back the next message.
 
-from toolrelay.errors import classify_error
+``Producer`` hands a model's message over, ``Turn.messages`` gives the answer. ``read_calls`` and ``format_results``,
+and all else that only translates, need no Redis; whoever uses nothing else does not pay for importing Celery.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from toolrelay.errors import (
+    BrokerUnavailable,
+    CallConflictError,
+    ErrorCategory,
+    InvalidArgumentsError,
+    InvalidCallError,
+    InvalidPayloadError,
+    InvalidResultsError,
+    MissingNameError,
+    RegistrationError,
+    ResultTimeout,
+    SchemaMismatchError,
+    SettingsError,
+    ToolLoadError,
+    ToolrelayError,
+    UnknownCall,
+    UnknownProviderFormatError,
+    classify_error,
+)
+from toolrelay.ids import tool_call_id
+from toolrelay.models import (
+    CallKind,
+    CallProblem,
+    CallStatus,
+    ExecutionPolicy,
+    NormalizedToolRequest,
+    NormalizedToolResult,
+    OnLost,
+    ProblemKind,
+    Progress,
+    ProviderFormat,
+    Repair,
+    StatusUpdate,
+    ToolSpec,
+)
 from toolrelay.schemas import normalize_schema
 from toolrelay.translate import detect_format, format_results, normalize_tool_call, read_calls
 
+if TYPE_CHECKING:
+    from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
+    from toolrelay.producer import AsyncProducer, Producer
+    from toolrelay.protocol.replies import CancelReply
+    from toolrelay.settings import Settings
+
+#: Names whose modules bring Celery or Redis along: imported when first asked for (PEP 562).
+_LAZY = {
+    "AsyncCallHandle": "toolrelay.handles",
+    "AsyncProducer": "toolrelay.producer",
+    "AsyncTurn": "toolrelay.handles",
+    "CallHandle": "toolrelay.handles",
+    "CancelReply": "toolrelay.protocol.replies",
+    "Producer": "toolrelay.producer",
+    "Settings": "toolrelay.settings",
+    "Turn": "toolrelay.handles",
+}
+
 __all__ = [
+    "AsyncCallHandle",
+    "AsyncProducer",
+    "AsyncTurn",
+    "BrokerUnavailable",
+    "CallConflictError",
+    "CallHandle",
+    "CallKind",
+    "CallProblem",
+    "CallStatus",
+    "CancelReply",
+    "ErrorCategory",
+    "ExecutionPolicy",
+    "InvalidArgumentsError",
+    "InvalidCallError",
+    "InvalidPayloadError",
+    "InvalidResultsError",
+    "MissingNameError",
+    "NormalizedToolRequest",
+    "NormalizedToolResult",
+    "OnLost",
+    "ProblemKind",
+    "Producer",
+    "Progress",
+    "ProviderFormat",
+    "RegistrationError",
+    "Repair",
+    "ResultTimeout",
+    "SchemaMismatchError",
+    "Settings",
+    "SettingsError",
+    "StatusUpdate",
+    "ToolLoadError",
+    "ToolSpec",
+    "ToolrelayError",
+    "Turn",
+    "UnknownCall",
+    "UnknownProviderFormatError",
     "classify_error",
     "detect_format",
     "format_results",
     "normalize_schema",
     "normalize_tool_call",
     "read_calls",
+    "tool_call_id",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

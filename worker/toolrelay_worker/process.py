@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import socket
 import threading
 import time
@@ -172,7 +173,7 @@ class WorkerProcess:
         if lease.stop.is_set and outcome.error_category is ErrorCategory.WORKER_LOST:
             self._driver.run(self._commands.give_back(lease.tool_call_id, claim.fence))
             return None
-        delay = next_delay(policy, outcome, claim.attempt)
+        delay = next_delay(policy, outcome, claim.attempt, random.random())  # noqa: S311 - jitter is no secret
         if delay is not None:
             self._driver.run(self._commands.retry(lease.tool_call_id, claim.fence, delay))
             return None
