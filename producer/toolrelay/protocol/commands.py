@@ -31,6 +31,7 @@ from toolrelay.protocol.replies import (
     FinishReply,
     ReplayReply,
     Snapshot,
+    Standing,
 )
 from toolrelay.settings import Settings
 
@@ -252,6 +253,11 @@ class Commands:
     def record(self, tool_call_id: str) -> Command[dict[str, str]]:
         """Read a call's whole record, for inspection; empty when there is none."""
         return Command(("HGETALL", self.keys.call(tool_call_id)), lambda reply: dict(_pairs(reply)))
+
+    def standing(self, tool_call_id: str) -> Command[Standing | None]:
+        """Read who has a call and since when, without its arguments and output; ``None`` when there is no such call."""
+        words = ("HMGET", self.keys.call(tool_call_id), *replies.STANDING_FIELDS)
+        return Command(words, lambda reply: replies.standing(tool_call_id, reply))
 
     def rejected(self, at_most: int = 100) -> Command[list[str]]:
         """Read foreign messages that were taken out of the queue, newest first."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -92,6 +94,25 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """Who has a call and since when: what its updates do not say. Without arguments and output."""
+
+    tool_call_id: str
+    tool_name: str
+    provider_format: str
+    status: CallStatus
+    seq: int
+    """Of its last update."""
+    attempt: int
+    """The last one that was started; 0 before the first."""
+    worker: str | None
+    """Whose the last attempt is or was; ``None`` before the first."""
+    queued_at: datetime
+    started_at: datetime | None
+    """Start of the last attempt."""
+
+
+@dataclass(frozen=True, slots=True)
 class Enqueued:
     """ENQUEUE's answer."""
 
@@ -172,3 +193,30 @@ def snapshot(reply: list[Any]) -> Snapshot | None:
         ended = {"result": result(meta)}
         updates = [u.model_copy(update=ended) if u.status.is_terminal and u.seq == seq else u for u in updates]
     return Snapshot(status, seq, tuple(updates))
+
+
+#: Fields of the record that `standing` reads, in this order.
+STANDING_FIELDS = ("status", "seq", "attempt", "owner", "queued", "started", "head")
+
+
+def standing(tool_call_id: str, values: Sequence[str | None]) -> Standing | None:
+    """Read ``STANDING_FIELDS`` of a record; ``None`` when there is no such call."""
+    status, seq, attempt, owner, queued, started, head = values
+    if status is None:
+        return None
+    call = json.loads(f"{{{head}}}")
+    return Standing(
+        tool_call_id=tool_call_id,
+        tool_name=call["tool_name"],
+        provider_format=call["provider_format"],
+        status=CallStatus(status),
+        seq=int(seq or 0),
+        attempt=int(attempt or 0),
+        worker=owner,
+        queued_at=_moment(queued or "0"),
+        started_at=_moment(started) if started else None,
+    )
+
+
+def _moment(ms: str) -> datetime:
+    return datetime.fromtimestamp(int(ms) / 1000, UTC)

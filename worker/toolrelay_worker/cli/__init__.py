@@ -17,6 +17,15 @@ from toolrelay_worker.cli import exits
 #: Every command and the module that has it; functions are named like their command. In the order of ``--help``.
 COMMANDS: Final = {
     "worker": "worker",
+    "submit": "submit",
+    "status": "calls",
+    "result": "calls",
+    "watch": "calls",
+    "cancel": "calls",
+    "tools": "fleet",
+    "dead": "fleet",
+    "replay": "fleet",
+    "doctor": "doctor",
     "health": "health",
 }
 

@@ -15,3 +15,9 @@ RedisUrl = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object a line.")]
+Seconds = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Wait no longer than this in all.")
+]
+CallId = Annotated[str, typer.Argument(metavar="ID", help="A tool_call_id.")]
+CallIds = Annotated[list[str], typer.Argument(metavar="ID…", help="One or more tool_call_ids.")]
+AtMost = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show the newest N only.")]
