@@ -292,3 +292,17 @@ def test_a_process_with_hung_tools_is_replaced_and_serves_again(relay: Producer,
     assert after.output == 3
     assert worker.is_running
     assert "replaced" in worker.log
+
+
+def test_in_a_mixed_fleet_a_call_waits_for_a_worker_that_has_its_tool(relay: Producer, workers: Workers) -> None:
+    (old,) = workers.start(1, TOOLRELAY_TOOLS="tests.support.old_tools")
+    (new,) = workers.start(1)
+    new.signal(signal.SIGSTOP)  # the worker without the tool gets the message first
+    handle = relay.enqueue(call("math/add", a=1, b=2))
+    wait_until(lambda: "elsewhere" in old.log, "the old worker to leave the call alone")
+
+    new.signal(signal.SIGCONT)
+    result = handle.result(timeout=20)
+
+    assert (result.output, result.attempt) == (3, 1)
+    assert str(result.worker).endswith(f":{new.pid}")

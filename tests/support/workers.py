@@ -23,7 +23,7 @@ class Worker:
     def __init__(self, settings: Settings, folder: Path, number: int, program: str, **variables: str) -> None:
         self.log_file = folder / f"worker-{number}.log"
         celery = ["-m", "celery", "-A", "toolrelay_worker.app", "worker", "--without-gossip", "--without-mingle"]
-        ours = ["-m", "toolrelay_worker.cli", "worker"]
+        ours = ["-m", "toolrelay_worker", "worker"]
         own_name = ["--hostname", f"w{number}@%h"] if program == "celery" else []
         command = [sys.executable, *(celery if program == "celery" else ours), "--loglevel", "INFO", *own_name]
         with self.log_file.open("wb") as log:

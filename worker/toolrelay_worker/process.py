@@ -108,7 +108,10 @@ class WorkerProcess:
         tool = self._find(tool_name, namespace)
         policy = tool.policy if tool else _UNKNOWN_TOOL
         is_validation = tool is not None and tool.spec.tool_type == "validation"
-        claim = self._driver.run(self._commands.claim(call_id, self.name, policy, is_validation=is_validation))
+        missing = () if tool else ((f"{namespace}/{tool_name}", tool_name) if namespace else (tool_name,))
+        claim = self._driver.run(
+            self._commands.claim(call_id, self.name, policy, is_validation=is_validation, missing=missing)
+        )
         if isinstance(claim, ClaimRefusal):
             logger.info("%s is not run here: %s", call_id, claim.value)
             return None
@@ -217,6 +220,10 @@ class WorkerProcess:
         entries = [CatalogueEntry(tool.spec, tool.policy) for tool in self._registry]
         at = self._driver.run(self._commands.time())
         self._driver.run_all(self._commands.publish_catalogue(entries, at))
+        oldest = at - self._settings.catalogue_ttl.total_seconds()
+        gone = [name for name, seen in self._driver.run(self._commands.tools_seen()).items() if seen < oldest]
+        if gone:
+            self._driver.run(self._commands.forget_tools(gone))
 
     def _state(self) -> str:
         """Give the heartbeat's content; docs/protocol.md describes it."""

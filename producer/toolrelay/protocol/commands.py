@@ -141,9 +141,18 @@ class Commands:
         )
 
     def claim(
-        self, tool_call_id: str, worker: str, policy: ExecutionPolicy, *, is_validation: bool = False
+        self,
+        tool_call_id: str,
+        worker: str,
+        policy: ExecutionPolicy,
+        *,
+        is_validation: bool = False,
+        missing: Iterable[str] = (),
     ) -> Command[Claim | ClaimRefusal]:
-        """CLAIM: own the call for one lease, or learn why not."""
+        """CLAIM: own the call for one lease, or learn why not.
+
+        ``missing`` names a tool that this worker does not have: it gets the call only when no other worker offers it.
+        """
         return self._script(
             "claim",
             replies.claim,
@@ -154,6 +163,7 @@ class Commands:
             policy.on_lost.value,
             int(is_validation),
             self._dead_ttl,
+            *missing,
         )
 
     def beat(self, worker: str, state: str, held: Iterable[tuple[str, int]]) -> Command[Beat]:
@@ -218,6 +228,17 @@ class Commands:
             return []
         key, ttl = self.keys.catalogue, _ms(self._settings.catalogue_ttl)
         return [Command(("HSET", key, *published), _count), Command(("PEXPIRE", key, ttl), _count)]
+
+    def tools_seen(self) -> Command[dict[str, int]]:
+        """When each tool of the catalogue was last offered, in seconds of Redis's time, those long gone included."""
+        return Command(
+            ("HGETALL", self.keys.catalogue),
+            lambda reply: {name: int(json.loads(text)["at"]) for name, text in _pairs(reply)},
+        )
+
+    def forget_tools(self, names: Iterable[str]) -> Command[int]:
+        """Take tools out of the catalogue."""
+        return Command(("HDEL", self.keys.catalogue, *names), _count)
 
     def catalogue(self) -> Command[dict[str, CatalogueEntry]]:
         """Read the tools on offer by name; empty when no worker has published any."""

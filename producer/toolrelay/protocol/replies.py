@@ -38,6 +38,8 @@ class ClaimRefusal(StrEnum):
     EARLY = "early"
     """It waits for its next attempt; the reaper rings when it is due."""
     UNKNOWN = "unknown"
+    ELSEWHERE = "elsewhere"
+    """This worker does not have the tool, another one offers it: the call waits a moment for that one."""
     GIVEN_UP = "given_up"
     """It had no attempt left, and was ended by this very claim."""
 

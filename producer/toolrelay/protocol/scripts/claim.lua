@@ -1,11 +1,26 @@
 -- CLAIM: who runs the call, decided here and nowhere else.
--- ARGV: prefix, meta prefix, result ttl, queue, id, owner, lease ms, max attempts, on_lost, validation 0|1, dead ttl
--- Returns {'run', fence, attempt, head, rest}, or the reason not to: {'held'|'finished'|'early'|'unknown'|'given_up'}.
+-- ARGV: prefix, meta prefix, result ttl, queue, id, owner, lease ms, max attempts, on_lost, validation 0|1, dead ttl,
+--       and where this worker does not have the tool: the names under which another may offer it, …
+-- Returns {'run', fence, attempt, head, rest}, or the reason not to:
+-- {'held'|'finished'|'early'|'unknown'|'given_up'|'elsewhere'}.
+local ELSEWHERE = 300 -- ms
 local id, lease_ms = ARGV[5], tonumber(ARGV[7])
 local record = read(id)
 if not record then return {'unknown'} end
 if TERMINAL[record.status] then return {'finished'} end
 if record.due and tonumber(record.due) > now then return {'early'} end
+if record.status == 'pending' then
+  for i = 12, #ARGV do
+    if redis.call('HEXISTS', prefix .. 'catalogue', ARGV[i]) == 1 then
+      -- An older or newer worker of a rolling deployment: the call waits a moment for one that has the tool.
+      local due = now + ELSEWHERE
+      redis.call('HSET', record.key, 'due', whole(due))
+      redis.call('ZREM', waiting, id)
+      redis.call('ZADD', delayed, due, id)
+      return {'elsewhere'}
+    end
+  end
+end
 -- The policy of a call that runs already is that of the worker that started it.
 if record.status == 'pending' then
   redis.call('HSET', record.key, 'max_attempts', ARGV[8], 'on_lost', ARGV[9], 'validation', ARGV[10])
