@@ -16,6 +16,7 @@ from toolrelay_worker.cli import exits
 
 #: Every command and the module that has it; functions are named like their command. In the order of ``--help``.
 COMMANDS: Final = {
+    "demo": "demo",
     "worker": "worker",
     "submit": "submit",
     "status": "calls",

@@ -48,7 +48,7 @@ class Board:
     """The calls that are followed, and what is known of them."""
 
     def __init__(self, settings: Settings, *, group: str | None = None) -> None:
-        """``group`` heads a first column, where calls belong to something."""
+        """``group`` heads the first column, where calls belong to something; else it shows their ids."""
         self._session = open_session(settings)
         self._group = group
         self._rows: dict[str, _Row] = {}
@@ -81,12 +81,10 @@ class Board:
 
     def render(self) -> Table:
         """Give the table as it stands."""
-        made = table("id", *([self._group] if self._group else []), "tool", "status", "attempt", "worker", "time", "")
+        made = table(self._group or "id", "tool", "status", "attempt", "worker", "time", "", is_fitted=True)
         for call_id, line in self._rows.items():
-            group = [line.group] if self._group else []
-            row(
-                made, call_id, *group, line.tool, _status(line), line.attempt or "", line.worker, _time(line), line.said
-            )
+            first = line.group if self._group else call_id
+            row(made, first, line.tool, _status(line), line.attempt or "", line.worker, _time(line), line.said)
         return made
 
     def open_ids(self) -> list[str]:
@@ -128,9 +126,8 @@ def _on(console: Console, board: Board) -> Iterator[Callable[[StatusUpdate], Non
     if not console.is_terminal:
         yield lambda update: console.print(board.line(update), soft_wrap=True)
         return
-    with Live(get_renderable=board.render, console=console, refresh_per_second=8) as live:
+    with Live(get_renderable=board.render, console=console, refresh_per_second=8):
         yield lambda _: None
-        live.refresh()
 
 
 def describe(update: StatusUpdate) -> str:
@@ -171,7 +168,7 @@ def _outcome(result: NormalizedToolResult) -> str:
         words.append(f"after {result.duration_ms / 1000:.2f} s")
     if result.worker is not None:
         words.append(f"attempt {result.attempt} on {result.worker}")
-    return " ".join(words)
+    return ", ".join(words)
 
 
 def _status(line: _Row) -> Text:

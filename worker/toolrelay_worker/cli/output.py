@@ -48,11 +48,17 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def table(*columns: str) -> Table:
-    """Give an empty table in the house's looks; ids in its first column stay whole."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+def table(*columns: str, is_fitted: bool = False) -> Table:
+    """Give an empty table in the house's looks; ids in its first column stay whole.
+
+    ``is_fitted`` cuts the last column so that each row is one line of the terminal.
+    """
+    made = Table(box=None, pad_edge=False, header_style="bold", expand=is_fitted)
     for place, column in enumerate(columns):
-        made.add_column(column, no_wrap=place == 0)
+        if is_fitted and place == len(columns) - 1:
+            made.add_column(column, no_wrap=True, overflow="ellipsis", ratio=1)
+        else:
+            made.add_column(column, no_wrap=is_fitted or place == 0)
     return made
 
 
