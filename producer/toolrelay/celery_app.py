@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery, signals
+from celery.utils.nodenames import anon_nodename
 
 from toolrelay.models import NormalizedToolRequest
 from toolrelay.protocol.keys import Keys
@@ -116,6 +117,10 @@ def _ssl_options(url: str) -> dict[str, Any] | None:
     return {"ssl_cert_reqs": "required", **query}
 
 
+#: `default` is for what a signal's receiver puts into the headers.
+_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
+
+
 class Doorbell:
     """Makes the Celery message that tells a worker of a call, and sends Celery's publishing signals.
 
@@ -127,6 +132,7 @@ class Doorbell:
         """Take names and the queue from ``app``."""
         self._app = app
         self._queue: str = app.conf.task_default_queue
+        self._origin: str = anon_nodename()
 
     def message(self, request: NormalizedToolRequest) -> tuple[str, dict[str, Any]]:
         """Give the message as kombu's Redis transport writes it, and its headers for ``published``.
@@ -138,7 +144,17 @@ class Doorbell:
         namespace = request.provider_metadata.get("namespace") or request.provider_metadata.get("toolset")
         if isinstance(namespace, str):
             kwargs["namespace"] = namespace
-        task = self._app.amqp.as_task_v2(tool_call_id, TASK_NAME, (), kwargs, ignore_result=False)
+        task = self._app.amqp.as_task_v2(
+            tool_call_id,
+            TASK_NAME,
+            (),
+            kwargs,
+            ignore_result=False,
+            # Given here because Celery's own, safe for any value, is half of a message's cost.
+            argsrepr="()",
+            kwargsrepr=repr(kwargs),
+            origin=self._origin,
+        )
         properties: dict[str, Any] = {
             **task.properties,
             "delivery_mode": 2,
@@ -157,7 +173,7 @@ class Doorbell:
             properties=properties,
             retry_policy={},
         )
-        body = base64.b64encode(json.dumps(task.body).encode()).decode()
+        body = base64.b64encode(_encode(task.body).encode()).decode()
         message = {
             "body": body,
             "content-encoding": "utf-8",
@@ -165,7 +181,7 @@ class Doorbell:
             "headers": task.headers,
             "properties": properties,
         }
-        return json.dumps(message, default=str), task.headers
+        return _encode(message), task.headers
 
     def published(self, headers: dict[str, Any]) -> None:
         """Send ``after_task_publish`` for a message that was rung."""
