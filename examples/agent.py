@@ -25,13 +25,13 @@ ASSISTANT_MESSAGE: dict[str, Any] = {
         {
             "id": "call_1",
             "type": "function",
-            "function": {"name": "weather__lookup", "arguments": '{"city": "Berlin"}'},
+            "function": {"name": "weather/lookup", "arguments": '{"city": "Berlin"}'},
         },
-        {"id": "call_2", "type": "function", "function": {"name": "math__add", "arguments": '{"a": 2, "b": 40}'}},
+        {"id": "call_2", "type": "function", "function": {"name": "math/add", "arguments": '{"a": 2, "b": 40}'}},
         {
             "id": "call_3",
             "type": "function",
-            "function": {"name": "checks__word_limit", "arguments": '{"text": "short enough", "limit": 5}'},
+            "function": {"name": "checks/word_limit", "arguments": '{"text": "short enough", "limit": 5}'},
         },
     ],
 }

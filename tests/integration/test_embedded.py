@@ -8,14 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
+from tests.support.waiting import wait_until
 
 from toolrelay.embedded import (
     DataDirInUseError,
@@ -46,15 +46,6 @@ print(child, flush=True)
 """
 SAY_PRIVATE = "print(server.url, server.pid, server._dir, flush=True)\ninput()"
 SAY_SHARED = "print(url, flush=True)\ninput()"
-
-
-def eventually(claim: Callable[[], bool], *, seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while not claim():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def is_gone(pid: int) -> bool:
@@ -154,8 +145,8 @@ def test_a_server_is_gone_with_its_files_once_its_owner_is(how: str) -> None:
         _, pid, directory = said(owner).split(" ", 2)
         owner.kill() if how == "killed" else owner.communicate("\n")
 
-        assert eventually(lambda: is_gone(int(pid)))
-        assert eventually(lambda: not Path(directory).exists())
+        wait_until(lambda: is_gone(int(pid)), "the server to go")
+        wait_until(lambda: not Path(directory).exists(), "its files to go")
 
 
 def test_a_forked_child_does_not_keep_the_server_of_a_killed_owner() -> None:
@@ -165,7 +156,7 @@ def test_a_forked_child_does_not_keep_the_server_of_a_killed_owner() -> None:
         try:
             owner.kill()
 
-            assert eventually(lambda: is_gone(int(pid)))
+            wait_until(lambda: is_gone(int(pid)), "the server to go")
             assert not is_gone(child)
         finally:
             os.kill(child, signal.SIGKILL)
@@ -189,7 +180,7 @@ def test_a_server_whose_guardian_was_killed_can_still_be_stopped() -> None:
 
         server.stop()
 
-        assert eventually(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid), "the server to go")
 
 
 def test_a_password_keeps_others_out_and_is_not_in_the_command_line() -> None:
@@ -266,7 +257,7 @@ def test_the_shared_server_stays_for_its_last_user_and_goes_with_it(home: Path) 
         first.wait()
         assert pid == server_pid(url)
         second.kill()
-        assert eventually(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid), "the server to go")
 
     with running(SHARED_USER + SAY_SHARED) as third:
         assert url == said(third)
@@ -285,7 +276,7 @@ def test_a_shared_server_that_crashed_comes_back_on_its_address(home: Path) -> N
         url = said(user)
         pid = server_pid(url)
         os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid), "the server to go")
         assert user.stdin is not None
         user.stdin.write("\n")
         user.stdin.flush()
@@ -327,7 +318,7 @@ def test_a_shared_server_too_busy_to_answer_is_not_replaced(home: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
         with running("print('here', flush=True)" + SHARED_USER + SAY_SHARED) as second:
             assert said(second) == "here"
-            assert eventually(lambda: is_locked(home / "start.lock"))
+            wait_until(lambda: is_locked(home / "start.lock"), "the second process")
             os.kill(pid, signal.SIGCONT)
 
             assert url == said(second)
