@@ -33,6 +33,8 @@ class CallReport:
         self._partial: list[str] = []
         self._progress: Progress | None = None
         self._sending = threading.Lock()
+        self._unsent: list[str] = []
+        self._sent = 0
         self.due = 0.0
 
     def __call__(self, update: Progress | PartialOutput) -> None:
@@ -45,12 +47,17 @@ class CallReport:
         self._reporter.wake(self)
 
     def flush(self, driver: Driver, commands: Commands) -> None:
-        """Send what has gathered; one sender at a time, so that the order holds."""
+        """Send what has gathered; one sender at a time, so that the order holds.
+
+        What could not be sent goes first the next time. It may have arrived all the same: its number tells.
+        """
         with self._sending:
-            fragments = self._take()
-            if fragments:
-                driver.run(commands.progress(self.tool_call_id, self.fence, fragments))
-                self.due = time.monotonic() + _PAUSE_SECONDS
+            self._unsent += self._take()
+            self.due = time.monotonic() + _PAUSE_SECONDS
+            if self._unsent:
+                driver.run(commands.progress(self.tool_call_id, self.fence, self._sent, self._unsent))
+                self._sent += len(self._unsent)
+                self._unsent = []
 
     def _take(self) -> list[str]:
         with self._lock:
@@ -80,7 +87,10 @@ class Reporter:
         """Send the rest. After this returns the result may be stored."""
         with self._changed:
             self._waiting.pop(report.tool_call_id, None)
-        self._send(report)
+        try:
+            report.flush(self._driver, self._commands)
+        except BrokerUnavailable as error:
+            logger.warning("updates of %s are lost: %s", report.tool_call_id, error)
 
     def wake(self, report: CallReport) -> None:
         """Note that a report has something to send."""
@@ -119,4 +129,5 @@ class Reporter:
         try:
             report.flush(self._driver, self._commands)
         except BrokerUnavailable as error:
-            logger.warning("updates of %s are lost: %s", report.tool_call_id, error)
+            logger.warning("updates of %s wait: %s", report.tool_call_id, error)
+            self.wake(report)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -163,6 +164,7 @@ class Commands:
             policy.on_lost.value,
             int(is_validation),
             self._dead_ttl,
+            secrets.token_hex(4),
             *missing,
         )
 
@@ -172,9 +174,12 @@ class Commands:
         pairs = [word for call, fence in held for word in (call, fence)]
         return self._script("beat", replies.beat, worker, state, lease, lease, *pairs)
 
-    def progress(self, tool_call_id: str, fence: int, fragments: Iterable[str]) -> Command[bool]:
-        """PROGRESS: append updates of a running call; each fragment begins with a comma. False when fenced."""
-        return self._script("progress", lambda reply: bool(reply == "ok"), tool_call_id, fence, *fragments)
+    def progress(self, tool_call_id: str, fence: int, before: int, fragments: Iterable[str]) -> Command[bool]:
+        """PROGRESS: append updates of a running call; each fragment begins with a comma. False when fenced.
+
+        ``before`` counts the fragments that this attempt has sent already, so that none is appended twice.
+        """
+        return self._script("progress", lambda reply: bool(reply == "ok"), tool_call_id, fence, before, *fragments)
 
     def finish(
         self, tool_call_id: str, fence: int, status: CallStatus, category: str, outcome: str, *, dead: bool = False

@@ -2,9 +2,9 @@
 -- ARGV: prefix, meta prefix, result ttl, queue, worker, worker's state as JSON, its ttl ms, lease ms, {id, fence}…
 -- Returns {length of the queue, id, 'lost'|'cancel', …}.
 local lease = now + tonumber(ARGV[8])
+redis.call('ZREMRANGEBYSCORE', prefix .. 'workers', '-inf', now - tonumber(ARGV[7]))
 redis.call('SET', prefix .. 'worker:' .. ARGV[5], ARGV[6], 'PX', ARGV[7])
 redis.call('ZADD', prefix .. 'workers', now, ARGV[5])
-redis.call('ZREMRANGEBYSCORE', prefix .. 'workers', '-inf', now - tonumber(ARGV[7]))
 redis.call('PEXPIRE', prefix .. 'workers', ARGV[7])
 local reply = {redis.call('LLEN', queue)}
 for i = 9, #ARGV, 2 do

@@ -8,6 +8,7 @@ if record.status == 'pending' then
   give_up(record, 'cancelled', 'cancelled', 'cancelled before it was started')
   return 'cancelled'
 end
+redis.call('HDEL', record.key, 'cancel')
 redis.call('HSET', record.key, 'cancel', 1)
 redis.call('PUBLISH', prefix .. 'control:' .. record.owner, record.id)
 return 'requested'

@@ -11,8 +11,10 @@ if known[1] then
   table.insert(reply, 1, 'duplicate')
   return reply
 end
-redis.call('HSET', key, 'status', 'pending', 'seq', 0, 'fence', 0, 'attempt', 0, 'digest', digest, 'queued', whole(now),
+-- Fences begin at the time, so that no worker holds one of an earlier record of this id, which has expired.
+redis.call('HSET', key, 'status', 'pending', 'seq', 0, 'fence', whole(now), 'attempt', 0, 'digest', digest, 'queued', whole(now),
   'validation', ARGV[11], 'watchers', client, 'head', ARGV[8], 'rest', ARGV[9], 'message', ARGV[10])
+redis.call('DEL', log_key(id), meta_prefix .. id)  -- an earlier record's, if they outlived it by a moment
 update(id, key, 'pending', '')
 if ARGV[12] ~= '' then
   finish(read(id), ARGV[12], ARGV[13], ARGV[14])

@@ -9,8 +9,8 @@ if record.fence ~= ARGV[6] then return TERMINAL[record.status] and 'already' or 
 if TERMINAL[record.status] then return redis.call('HGET', record.key, 'accepted') == ARGV[6] and 'ok' or 'already' end
 local status, keep = ARGV[7], tonumber(ARGV[10])
 if status ~= 'pending' then
-  redis.call('HSET', record.key, 'accepted', ARGV[6])
   finish(record, status, ARGV[8], ARGV[9], keep)
+  redis.call('HSET', record.key, 'accepted', ARGV[6])
   return 'ok'
 end
 if record.status ~= 'running' then return 'ok' end
@@ -23,9 +23,9 @@ if record.cancel then
   return 'ok'
 end
 local due = now + tonumber(ARGV[11])
-redis.call('HSET', record.key, 'status', 'pending', 'due', whole(due))
-redis.call('HDEL', record.key, 'lease')
 redis.call('ZREM', running, record.id)
+redis.call('HDEL', record.key, 'lease')
+redis.call('HSET', record.key, 'status', 'pending', 'due', whole(due))
 redis.call('ZADD', delayed, due, record.id)
 update(record.id, record.key, 'pending', reason('retry'))
 return 'ok'

@@ -2,6 +2,9 @@
 --
 -- ARGV[1] is the namespace's prefix ("toolrelay:"), ARGV[2] the prefix of Celery's result keys ("celery-task-meta-"),
 -- ARGV[3] how long a finished call is kept, in ms. Every key is described in docs/protocol.md.
+--
+-- When its memory is full, Redis refuses a script whose first write may take memory, and no other. So only ENQUEUE and
+-- PROGRESS begin with such a write: what was accepted goes on to its end. The order of writes elsewhere is no accident.
 local prefix, meta_prefix, result_ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local LOG_LENGTH = 256       -- updates kept a call; older ones are dropped, and readers are told how many
 local DEAD_LENGTH = 10000    -- dead letters kept
@@ -100,6 +103,9 @@ local function finish(record, status, category, outcome, keep)
   local id, key = record.id, record.key
   local result = '{' .. record.head .. ',' .. outcome .. times(record) .. '}'
   local ttl = keep and math.max(keep, result_ttl) or result_ttl
+  redis.call('ZREM', running, id)
+  redis.call('ZREM', waiting, id)
+  redis.call('ZREM', delayed, id)
   local meta_key, meta = meta_prefix .. id, celery_meta(id, status, category, result)
   redis.call('SET', meta_key, meta, 'PX', whole(ttl))
   redis.call('HSET', key, 'status', status, 'finished', whole(now))
@@ -111,10 +117,7 @@ local function finish(record, status, category, outcome, keep)
   else
     redis.call('HDEL', key, 'rest', 'message')
   end
-  redis.call('HDEL', key, 'lease', 'due', 'cancel')
-  redis.call('ZREM', running, id)
-  redis.call('ZREM', waiting, id)
-  redis.call('ZREM', delayed, id)
+  redis.call('HDEL', key, 'lease', 'due', 'cancel', 'token', 'said')
   local seq = update(id, key, status, category == 'worker_lost' and reason('worker_lost') or '', result)
   redis.call('HDEL', key, 'watchers')
   redis.call('PEXPIRE', key, whole(ttl))
@@ -132,12 +135,14 @@ local function give_up(record, status, category, text, keep)
 end
 
 -- Rings the doorbell. The message carries the time of the ring in its delivery tag ("<id>#<ms>"), which makes each
--- ring's tag its own, and lets REAP see how old the oldest message of the queue is.
+-- ring's tag its own, and lets REAP see how old the oldest message of the queue is. Looked for with its name, whose
+-- quotes no JSON string can hold: a model chooses the tool's name, which stands in the message too.
+local RUNG = '"delivery_tag": ?"[^"#]*#(%d+)"'
 local function ring(id, key)
   local message = redis.call('HGET', key, 'message')
   if not message then return false end
   redis.call('ZADD', waiting, now, id)
-  redis.call('LPUSH', queue, (string.gsub(message, id .. '#%d+', id .. '#' .. whole(now), 1)))
+  redis.call('LPUSH', queue, (string.gsub(message, '("delivery_tag": ?"[^"#]*#)%d+"', '%1' .. whole(now) .. '"', 1)))
   return true
 end
 
@@ -148,18 +153,18 @@ local function lose(record, keep)
       'effect, and this tool is not to be started twice', keep)
     return false
   end
+  if record.cancel then
+    give_up(record, 'cancelled', 'cancelled', 'cancelled')
+    return false
+  end
   if tonumber(record.attempt) >= tonumber(record.max_attempts) then
     give_up(record, 'error', 'worker_lost', 'given up: the worker was lost in each of ' .. record.attempt ..
       ' attempts', keep)
     return false
   end
-  if record.cancel then
-    give_up(record, 'cancelled', 'cancelled', 'cancelled')
-    return false
-  end
-  redis.call('HSET', record.key, 'status', 'pending')
-  redis.call('HDEL', record.key, 'lease')
   redis.call('ZREM', running, record.id)
+  redis.call('HDEL', record.key, 'lease')
+  redis.call('HSET', record.key, 'status', 'pending')
   update(record.id, record.key, 'pending', reason('worker_lost'))
   record.status = 'pending'
   return true
@@ -169,6 +174,7 @@ local function watch(key, client)
   if client == '' then return end
   local watchers = redis.call('HGET', key, 'watchers') or ''
   if not string.find(' ' .. watchers .. ' ', ' ' .. client .. ' ', 1, true) then
+    redis.call('HDEL', key, 'watchers')
     redis.call('HSET', key, 'watchers', watchers == '' and client or watchers .. ' ' .. client)
   end
 end

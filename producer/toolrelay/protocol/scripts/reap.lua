@@ -33,7 +33,7 @@ end
 local horizon = now - grace
 local oldest = redis.call('LINDEX', queue, -1)
 if oldest then
-  local rung = tonumber(string.match(oldest, 'tc_%x+#(%d+)'))
+  local rung = tonumber(string.match(oldest, RUNG))
   horizon = math.min(horizon, (rung or 0) - 1)
 end
 for _, id in ipairs(due(waiting, horizon)) do
