@@ -101,7 +101,8 @@ def main() -> None:
             "BENCH_REDIS_URL": server.url,
             "TOOLRELAY_REDIS_URL": server.url,
             "TOOLRELAY_TOOLS": "benchmarks.tools",
-            "PYTHONPATH": str(ROOT),
+            # What stands beside this file is measured, wherever the package is installed from.
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "producer", ROOT / "worker"))),
         }
         log = stack.enter_context((folder / "log").open("wb"))
         try:

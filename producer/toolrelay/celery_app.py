@@ -41,7 +41,8 @@ def make_celery(settings: Settings, url: str, result_backend: str | None = None)
         result_serializer="json",
         accept_content=["json"],
         task_default_queue=settings.queue,
-        # The message is only the doorbell: kept until the call is finished, and harmless when it comes twice.
+        # The message is only the doorbell, and harmless when it comes twice. It keeps its slot until the call is
+        # finished, so that a worker takes no more than it runs.
         task_acks_late=True,
         task_acks_on_failure=True,
         task_acks_on_timeout=True,

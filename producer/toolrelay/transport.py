@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from queue import Empty
 from typing import Any, Final
 
@@ -30,20 +31,42 @@ SCHEME: Final = "toolrelay"
 REJECTED: Final = "rejected"
 _REJECTED_KEPT: Final = 1000
 _REJECTED_TTL_SECONDS: Final = 7 * 24 * 3600
+_DOORBELL: Final = re.compile(r"tc_[0-9a-f]{24}#[0-9]+")
+
+
+def is_doorbell(delivery_tag: str) -> bool:
+    """Whether a message only rings for a call whose record holds everything.
+
+    >>> is_doorbell("tc_243f296b8867af67bdac594c#1709251199000")
+    True
+    """
+    return _DOORBELL.fullmatch(delivery_tag) is not None
 
 
 class SafeQoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu is untyped
-    """Gives the prefetch slot back first, and repeats an acknowledgement that Redis did not take."""
+    """Keeps no account in Redis of doorbells; of other messages, an acknowledgement that failed is sent again.
+
+    A doorbell that is lost between here and CLAIM is in the record's own list of waiting calls, and the reaper rings
+    again after seconds. kombu's account would bring it back after the visibility timeout, at two round trips a call.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._unsent: set[str] = set()
 
+    def append(self, message: Any, delivery_tag: str) -> None:
+        """Note a message that was taken."""
+        if is_doorbell(delivery_tag):
+            virtual.QoS.append(self, message, delivery_tag)
+        else:
+            super().append(message, delivery_tag)
+
     def ack(self, delivery_tag: str) -> None:
         """Acknowledge; a failure keeps the tag for the next try, not the slot."""
         virtual.QoS.ack(self, delivery_tag)
-        self._unsent.add(delivery_tag)
-        self._send_acks()
+        if not is_doorbell(delivery_tag):
+            self._unsent.add(delivery_tag)
+            self._send_acks()
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
         """Reject; as ``ack`` where the message is dropped. The visibility timeout covers a requeue that fails."""
@@ -62,6 +85,19 @@ class SafeQoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu is untyped
             super().restore_unacked(client)
         finally:
             self._delivered.clear()
+
+    def restore_by_tag(self, tag: str, client: Any = None, leftmost: bool = False) -> None:
+        """Put a message back into the queue: a doorbell from memory, since Redis has no copy."""
+        if not is_doorbell(tag):
+            super().restore_by_tag(tag, client, leftmost)
+            return
+        message = self._delivered.get(tag)
+        if message is None:
+            return
+        raw, where = message._raw, message.delivery_info  # noqa: SLF001 - as kombu's own QoS does
+        with self.channel.conn_or_acquire(client) as connection, connection.pipeline() as pipe:
+            self.channel._do_restore_message(raw, where["exchange"], where["routing_key"], pipe, leftmost)  # noqa: SLF001 - as above
+            pipe.execute()
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:
         """Sweep for abandoned messages, as kombu does every few seconds; acknowledgements that failed go first."""
