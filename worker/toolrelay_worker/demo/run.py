@@ -107,7 +107,7 @@ def _workers(settings: Settings, folder: Path) -> Iterator[list[_Worker]]:
 
 
 def _start_worker(settings: Settings, log: Path) -> _Worker:
-    command = [sys.executable, "-m", "toolrelay_worker.cli", "worker", "--tools", show.WORKER_TOOLS]
+    command = [sys.executable, "-m", "toolrelay_worker", "worker", "--tools", show.WORKER_TOOLS]
     variables = {
         "TOOLRELAY_REDIS_URL": str(settings.url),
         "TOOLRELAY_NAMESPACE": settings.namespace,

@@ -49,4 +49,4 @@ def program() -> str:
         return "toolrelay"
     if Path(sys.argv[0]).name == "toolrelay":
         return shlex.quote(sys.argv[0])
-    return f"{shlex.quote(sys.executable)} -m toolrelay_worker.cli"
+    return f"{shlex.quote(sys.executable)} -m toolrelay_worker"
