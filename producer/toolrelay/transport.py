@@ -3,6 +3,7 @@
 What stock kombu 5.7 does, and what is done about it:
 
 * a refused acknowledgement keeps its prefetch slot for ever, and the worker ends up alive but deaf: ``SafeQoS``;
+* a lost subscription is replaced unseen, by a read that blocks the event loop: it ends in an error, as for the queue;
 * a message that cannot be decoded ends the worker: it is set aside (``<namespace>:rejected``) and the worker lives;
 * every operation builds a new client object, a fifth of a message's cost: each channel keeps one.
 
@@ -130,7 +131,12 @@ class Channel(kombu_redis.Channel):  # type: ignore[misc]  # kombu is untyped
         # Asked for again when a call that ran through a lost connection is acknowledged; kombu's connection object has
         # forgotten its address by then.
         if asynchronous not in self._kept_parameters:
-            self._kept_parameters[asynchronous] = super()._connparams(asynchronous=asynchronous)
+            parameters = super()._connparams(asynchronous=asynchronous)
+            if asynchronous:
+                # A connection that the event loop reads must fail where it is lost. redis-py's retry would connect
+                # again out of the loop's sight and wait there for the next broadcast, for ever: a deaf worker.
+                parameters["retry_on_timeout"] = False
+            self._kept_parameters[asynchronous] = parameters
         return dict(self._kept_parameters[asynchronous])
 
     def _create_client(self, asynchronous: bool = False) -> Any:
