@@ -7,10 +7,11 @@ import os
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from toolrelay.errors import ErrorCategory
-from toolrelay_worker import ToolContext, ToolRetry, tool
+from toolrelay_worker import ToolContext, ToolOutcome, ToolRetry, tool
 
 
 def effect(word: str, ctx: ToolContext) -> None:
@@ -110,6 +111,12 @@ def bad_raise(message: str = "boom") -> None:
     raise RuntimeError(message)
 
 
+@tool("bad/outcome")
+def bad_outcome(error: str) -> ToolOutcome:
+    """Report a failure without raising."""
+    return ToolOutcome(success=False, error=error)
+
+
 @tool("bad/exit")
 def bad_exit() -> None:
     """Try to end the process politely."""
@@ -148,6 +155,26 @@ def retry_until(attempt: int, ctx: ToolContext) -> int:
     if ctx.attempt < attempt:
         raise TimeoutError("not yet")
     return ctx.attempt
+
+
+@tool("retry/mended", max_attempts=2, retry_on={ErrorCategory.TIMEOUT}, retry_delay=timedelta(milliseconds=20))
+def retry_mended(ctx: ToolContext) -> str:
+    """Fail with a retryable error until somebody puts a file named ``mended`` beside the effects."""
+    effect("start", ctx)
+    if not Path(os.environ["EFFECTS"]).with_name("mended").exists():
+        raise TimeoutError("not mended yet")
+    return "mended"
+
+
+@tool("retry/key", max_attempts=3, retry_on={ErrorCategory.TIMEOUT}, retry_delay=timedelta(milliseconds=20))
+async def retry_key(seconds: float, ctx: ToolContext) -> str:
+    """Note the idempotency key as an effect, take a while in the first attempt, succeed in the last."""
+    effect(f"key={ctx.idempotency_key}", ctx)
+    if ctx.attempt == 1:
+        await asyncio.sleep(seconds)
+    if ctx.attempt < ctx.max_attempts:
+        raise TimeoutError("not yet")
+    return ctx.idempotency_key
 
 
 @tool("retry/asked", max_attempts=2)
