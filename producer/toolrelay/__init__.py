@@ -45,6 +45,7 @@ from toolrelay.models import (
     ToolSpec,
 )
 from toolrelay.schemas import normalize_schema
+from toolrelay.streams import StreamAssembler
 from toolrelay.translate import detect_format, format_results, normalize_tool_call, read_calls
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "StatusUpdate",
+    "StreamAssembler",
     "ToolLoadError",
     "ToolSpec",
     "ToolrelayError",

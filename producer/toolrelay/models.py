@@ -120,6 +120,7 @@ class NormalizedToolRequest(_Frozen):
     """What the provider calls this call: to echo, never an identity. ``None`` when it sent none."""
     plan_id: str | None = None
     sequence: int | None = None
+    """The call's place in its plan; before that, on calls out of a ``StreamAssembler``, in its stream."""
     provider_metadata: dict[str, Any] = Field(default_factory=dict, repr=False)
     """``model``, ``provider_id``, and what must be echoed: ``thought_signature``, ``namespace``, ``caller`` …"""
     kind: CallKind = CallKind.FUNCTION

@@ -61,7 +61,7 @@ def read_call(
     """
     if not isinstance(payload, dict):
         raise InvalidPayloadError(f"payload must be a dict, got {type(payload).__name__}")
-    chosen = detect(payload) if provider_format is None else _format_named(provider_format)
+    chosen = detect(payload) if provider_format is None else format_named(provider_format)
     call = FORMATS[chosen].find_call(payload)
     if call is None:
         kind = payload.get("type")
@@ -88,7 +88,7 @@ def read_calls(
 
     Raises ``InvalidPayloadError`` for what is no message.
     """
-    chosen = None if provider_format is None else _format_named(provider_format)
+    chosen = None if provider_format is None else format_named(provider_format)
     decode = decoder_of(names)
     return [
         request_of(call, found_in, decode=decode, max_arguments_bytes=max_arguments_bytes)
@@ -109,7 +109,7 @@ def format_results(
     """
     listed = list(results)
     _refuse_repeated(listed)
-    chosen = _common_format(listed) if provider_format is None else _format_named(provider_format)
+    chosen = _common_format(listed) if provider_format is None else format_named(provider_format)
     return FORMATS[chosen].format_results(listed)
 
 
@@ -129,7 +129,8 @@ def _common_format(results: list[NormalizedToolResult]) -> ProviderFormat:
     return formats.pop() if formats else ProviderFormat.UNKNOWN
 
 
-def _format_named(provider_format: ProviderFormat | str) -> ProviderFormat:
+def format_named(provider_format: ProviderFormat | str) -> ProviderFormat:
+    """Give the format of this name; raises ``UnknownProviderFormatError``, which lists the known ones."""
     try:
         return ProviderFormat(provider_format)
     except ValueError:

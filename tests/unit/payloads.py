@@ -12,15 +12,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from toolrelay.models import NormalizedToolRequest
+from toolrelay.models import NormalizedToolRequest, ProviderFormat
 
 PAYLOADS = Path(__file__).parent.parent / "data" / "payloads"
 INDEX: list[dict[str, Any]] = json.loads((PAYLOADS / "index.json").read_text())["files"]
 WHOLE = [entry for entry in INDEX if entry["form"] == "whole"]
+STREAMS = [entry for entry in INDEX if entry["form"] == "stream"]
 
 
 def load(name: str) -> Any:
     return json.loads((PAYLOADS / name).read_text())
+
+
+def load_events(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (PAYLOADS / name).read_text().splitlines() if line.strip()]
+
+
+def format_of(entry: dict[str, Any]) -> ProviderFormat:
+    return ProviderFormat(entry["provider"].replace("openai_chat", "openai"))
 
 
 class Dumping:
@@ -91,7 +100,7 @@ def as_expected(request: NormalizedToolRequest) -> dict[str, Any]:
             shown[key] = metadata[key]
     if "caller" in metadata:
         shown["caller"] = metadata["caller"].get("caller_id") or metadata["caller"].get("tool_id")
-    if request.problem is not None:
+    if request.problem is not None and "cancelled" not in metadata:  # the corpus says this by "cancelled" alone
         shown["error"] = str(request.problem.kind)
         shown["arguments"] = request.arguments or None
         if request.problem.raw_arguments is not None:

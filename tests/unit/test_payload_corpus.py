@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.payloads import WHOLE, Converting, Dumping, as_expected, as_objects, in_sdk_spelling, load
+from tests.unit.payloads import WHOLE, Converting, Dumping, as_expected, as_objects, format_of, in_sdk_spelling, load
 
 from toolrelay import detect_format, format_results, read_calls
-from toolrelay.models import NormalizedToolResult, ProviderFormat
+from toolrelay.models import NormalizedToolResult
 
 #: The corpus says what stands in the text: no JSON object, so the call must not be executed *as it stands*. These two
 #: texts can be put right without inventing anything, so they are executed as repaired, and the repair is recorded.
@@ -47,10 +47,6 @@ FILES = pytest.mark.parametrize("entry", WHOLE, ids=lambda entry: entry["file"])
 def expected_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     calls = enumerate(load(entry["expected"]))
     return [REPAIRED.get((entry["file"], place), call) for place, call in calls]
-
-
-def format_of(entry: dict[str, Any]) -> ProviderFormat:
-    return ProviderFormat(entry["provider"].replace("openai_chat", "openai"))
 
 
 def test_the_corpus_is_complete() -> None:

@@ -128,6 +128,14 @@ def _too_long(text: str) -> JsonFault:
     return JsonFault(ProblemKind.INVALID_JSON, f"an integer has more than {MAX_INTEGER_DIGITS} digits{where}")
 
 
+def bounded_integer(digits: str) -> int:
+    """Read an integer of a whole message: one call's absurd number must not hide its siblings.
+
+    What stands for it is refused where the arguments are read.
+    """
+    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else 10**MAX_INTEGER_DIGITS
+
+
 class _NotANumber:
     def __init__(self, text: str) -> None:
         self.text = text[:20]

@@ -10,7 +10,7 @@ from toolrelay.errors import InvalidPayloadError
 from toolrelay.formats import FORMATS
 from toolrelay.formats._answers import answers_in, is_answered_by
 from toolrelay.formats._detect import detect
-from toolrelay.formats._json import MAX_INTEGER_DIGITS
+from toolrelay.formats._json import bounded_integer
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, pick
 from toolrelay.formats.generic import ARGUMENT_KEYS
@@ -56,7 +56,7 @@ def _parsed(text: str | bytes | bytearray) -> Any:
         except json.JSONDecodeError:
             raise
         except ValueError:
-            value = json.loads(text, parse_int=_integer)
+            value = json.loads(text, parse_int=bounded_integer)
     except RecursionError:
         raise InvalidPayloadError(f"the message is JSON that is nested too deep to be read; {_ADVICE}") from None
     except ValueError as exc:
@@ -64,11 +64,6 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     if isinstance(value, (dict, list)):
         return value
     raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, no object or array; {_ADVICE}")
-
-
-def _integer(digits: str) -> int:
-    # one call's absurd number must not hide its siblings; what stands for it is refused where the arguments are read
-    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else 10**MAX_INTEGER_DIGITS
 
 
 def _in_dict(payload: Wire, chosen: ProviderFormat | None) -> list[Located] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
+from toolrelay import names as name_maps
+
 #: namespaces that models make up for the tools they were given
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:")
 #: the harmony format's control tokens, which leak from some servers: ``lookup<|channel|>commentary``
@@ -16,11 +18,13 @@ class ToolName(NamedTuple):
 
     name: str
     is_repaired: bool = False
+    arguments: name_maps.ArgumentNames | None = None
+    """What the tool's parameters are called on the wire, where that is not what the tool calls them."""
 
 
 @runtime_checkable
 class NameMap(Protocol):
-    """What ``export_tools`` made of the tools' names."""
+    """Whatever knows the tools' names; ``ExportedTools.names`` is a mapping, and knows the parameters' names as well."""
 
     def decode(self, wire_name: str, /) -> str | None:
         """Give the tool's name; ``None``, ``LookupError`` or the name itself for one that it did not make."""
@@ -36,16 +40,23 @@ def decoder_of(names: Names | None) -> Decode:
     if names is None:
         return _undecorated
     lookup = names.get if isinstance(names, Mapping) else _asking(names)
+    arguments_of = names.arguments_of if isinstance(names, name_maps.NameMap) else _as_they_are
 
     def decode(wire_name: str) -> ToolName:
         exact = lookup(wire_name)
         if exact is not None:
-            return ToolName(exact)
+            return ToolName(exact, arguments=arguments_of(exact))
         plain = _undecorated(wire_name)
         found = lookup(plain.name)
-        return plain if found is None else ToolName(found, plain.is_repaired)
+        name = plain.name if found is None else found
+        # a model that writes the tool's own name instead has still read the parameters' wire names
+        return ToolName(name, plain.is_repaired, arguments_of(name))
 
     return decode
+
+
+def _as_they_are(_: str) -> None:
+    return None
 
 
 def _asking(names: NameMap) -> Callable[[str], str | None]:

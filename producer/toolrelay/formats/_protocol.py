@@ -1,12 +1,15 @@
-"""What a wire format has to offer, and what it finds in a message. A format is a module with these three functions."""
+"""What a wire format has to offer, and what it finds in a message. A format is a module with these functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind
+
+if TYPE_CHECKING:
+    from toolrelay.formats._stream import Drafts, StreamReader
 
 #: a message, block, item, step or part, as the provider's JSON has it
 Wire = dict[str, Any]
@@ -43,6 +46,9 @@ class WireFormat(Protocol):
 
     def format_results(self, results: Sequence[NormalizedToolResult]) -> list[Wire]:
         """Write what has to be appended to the conversation, every result answered once and in this order."""
+
+    def open_stream(self, drafts: Drafts) -> StreamReader:
+        """Give the reader of one stream of this provider's events; it tells the drafts what it sees."""
 
 
 def cut_off(calls: list[FoundCall], why: str) -> None:

@@ -18,6 +18,7 @@ def request_of(
     *,
     decode: Decode | None = None,
     max_arguments_bytes: int = MAX_ARGUMENTS_BYTES,
+    sequence: int | None = None,
 ) -> NormalizedToolRequest:
     """Make the request of a found call; what keeps it from being run stands in ``problem``."""
     values, repairs, problem = _arguments_of(call, max_arguments_bytes)
@@ -27,7 +28,9 @@ def request_of(
     if wire_name is None:
         problem = _no_name(call)
     elif decode is not None:
-        name, is_repaired = decode(wire_name)
+        name, is_repaired, renamed = decode(wire_name)
+        if renamed is not None:
+            values = renamed.decode(values)
         if name != wire_name:
             metadata = {**metadata, "wire_name": wire_name}
         if is_repaired:
@@ -37,6 +40,7 @@ def request_of(
         arguments=values,
         provider_format=provider_format,
         provider_call_id=as_text(call.call_id),
+        sequence=sequence,
         provider_metadata=metadata,
         kind=call.kind,
         problem=problem,

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
+from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.models import NormalizedToolResult
 
 #: the turn goes on: it is sent back as it is, and nothing is run in between
 _PAUSED: Final = frozenset({"pause_turn", "compaction"})
+#: the model was stopped while it wrote; in a stream the calls before that are known to be whole
+_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -45,6 +49,64 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 def _block(block: Wire) -> FoundCall | None:
     return find_call(block) if "type" in block or "name" in block or "input" in block else None
+
+
+class Stream:
+    """``content_block_*`` events between ``message_start`` and ``message_stop``."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._blocks = Blocks(drafts)
+
+    def feed(self, event: Wire) -> None:
+        """Read one event; ``ping`` and what is not known say nothing about calls."""
+        kind = event.get("type")
+        if kind == "content_block_delta":
+            delta = as_dict(event.get("delta")) or {}
+            if delta.get("type") == "input_json_delta":
+                self._blocks.write(event.get("index"), delta.get("partial_json"))
+        elif kind == "content_block_start":
+            block = as_dict(event.get("content_block")) or {}
+            self._blocks.start(event.get("index"), _block(block))
+        elif kind == "content_block_stop":
+            self._blocks.stop(event.get("index"))
+        else:
+            self._around_blocks(kind, event)
+
+    def _around_blocks(self, kind: Any, event: Wire) -> None:
+        if kind == "message_start":
+            self._drafts.model = (as_dict(event.get("message")) or {}).get("model")
+        elif kind == "message_delta":
+            self._stop(word(as_dict(event.get("delta")) or {}, "stop_reason"))
+        elif kind == "message_stop":
+            self._drafts.seal_rest()
+            self._drafts.is_ended = True
+        elif kind == "error":
+            self._drafts.fail(fault_of(event, as_dict(event.get("error"))))
+        elif kind == "message":  # a server that does not stream answers with a whole one
+            self._drafts.take(event, find_calls)
+
+    def _stop(self, reason: str | None) -> None:
+        if reason is None:
+            return
+        if reason == "tool_use":
+            self._drafts.seal_all()
+        elif reason in _CUT_OFF:
+            self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+        else:
+            if reason in _PAUSED:
+                self._drafts.drop_open()
+            self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stop_reason {reason!r}")
+        self._drafts.is_ended = True
+
+    def close(self) -> None:
+        """The connection is gone: what is not whole never will be."""
+        self._drafts.seal_rest()
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of message events."""
+    return Stream(drafts)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

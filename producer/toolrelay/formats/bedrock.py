@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
+from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.models import NormalizedToolResult
 
 #: some of the models behind Converse stop with ``end_turn`` and mean their calls; these stop for another reason
 _DISOWNED: Final = frozenset(
     {"max_tokens", "model_context_window_exceeded", "guardrail_intervened", "content_filtered"}
 )
+#: in a stream the calls before that are known to be whole
+_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -37,6 +41,54 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 def _block(block: Wire) -> FoundCall | None:
     return find_call(block) if pick(block, "toolUse", "tool_use", "name", "toolUseId") is not None else None
+
+
+class Stream:
+    """Events of ``ConverseStream``: dicts with one member that names the event."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._blocks = Blocks(drafts)
+
+    def feed(self, event: Wire) -> None:
+        """Read one event; members that end in ``Exception`` are how the service reports its failures."""
+        for kind, value in event.items():
+            body = as_dict(value)
+            if body is None:
+                continue
+            index = body.get("contentBlockIndex")
+            if kind == "contentBlockDelta":
+                use = as_dict((as_dict(body.get("delta")) or {}).get("toolUse"))
+                if use is not None:
+                    self._blocks.write(index, use.get("input"))
+            elif kind == "contentBlockStart":
+                self._blocks.start(index, _block(as_dict(body.get("start")) or {}))
+            elif kind == "contentBlockStop":
+                self._blocks.stop(index)
+            elif kind == "messageStop":
+                self._stop(word(body, "stopReason"))
+            elif str(kind).endswith("Exception"):
+                self._drafts.fail(fault_of({"type": kind, **body}, None))
+
+    def _stop(self, reason: str | None) -> None:
+        if reason in _CUT_OFF:
+            self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+        elif reason is None:
+            self._drafts.seal_rest()
+        elif reason in _DISOWNED:
+            self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
+        else:
+            self._drafts.seal_all()
+        self._drafts.is_ended = True
+
+    def close(self) -> None:
+        """The connection is gone: what is not whole never will be."""
+        self._drafts.seal_rest()
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of Converse events."""
+    return Stream(drafts)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

@@ -10,9 +10,11 @@ import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.formats._gemini_stream import Stream
 from toolrelay.formats._output import error_text, to_json, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._stream import Drafts
 from toolrelay.models import NormalizedToolResult
 
 _FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -77,6 +79,11 @@ def _in_candidate(candidate: Wire) -> list[FoundCall]:
 def _in_part(part: Wire) -> FoundCall | None:
     is_call = pick(part, "functionCall", "function_call") is not None or "name" in part or "args" in part
     return find_call(part) if is_call else None
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of responses, or the messages of a Live session."""
+    return Stream(drafts, find_call, _live_calls)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

@@ -8,6 +8,7 @@ from typing import Final
 from toolrelay.formats._arguments import read_arguments
 from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._protocol import FoundCall, Wire, pick
+from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.models import NormalizedToolResult
 
 #: where arguments stand, in the order in which they are looked for
@@ -27,6 +28,11 @@ def find_calls(message: Wire) -> list[FoundCall]:
     """Read a single call: a message of an unknown format cannot be taken apart."""
     call = find_call(message) if "name" in message else None
     return [] if call is None else [call]
+
+
+def open_stream(drafts: Drafts) -> WholeMessages:
+    """Read calls that come one by one."""
+    return WholeMessages(drafts, find_calls)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.formats import openai_chat
+from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._stream import Drafts
 from toolrelay.models import NormalizedToolResult, ProblemKind
 
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+#: how providers say that the model was done; other words stand for themselves, and nothing is settled by them
+_FINISHED: Final = frozenset({"tool_calls", "tool_use", "stop", "STOP", "end_turn", "function_call"})
 _INVALID: Final = "invalid_tool_call"
 
 
@@ -80,6 +84,49 @@ def _in_blocks(message: Wire) -> list[FoundCall]:
 def _raw(message: Wire) -> list[FoundCall]:
     kwargs: dict[str, Any] = as_dict(message.get("additional_kwargs")) or {}
     return openai_chat.find_calls({"role": "assistant", **kwargs}) if kwargs else []
+
+
+class Stream:
+    """``AIMessageChunk`` objects; their ``tool_calls`` are LangChain's guess at what the pieces will become."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._deltas = Deltas(drafts)
+
+    def feed(self, event: Wire) -> None:
+        """Read one chunk, or a whole message where a model does not stream."""
+        message = as_dict(pick(event, "kwargs", "data")) or event
+        kind = message.get("type")
+        if kind in ("ai", "AIMessage"):
+            self._drafts.take(message, find_calls)
+            return
+        for chunk in as_list(message.get("tool_call_chunks")) or _chunks_in_blocks(message):
+            self._piece(as_dict(chunk) or {})
+        metadata = as_dict(message.get("response_metadata")) or {}
+        reason = word(metadata, "finish_reason", "stop_reason", "done_reason")
+        if reason in _CUT_OFF or message.get("chunk_position") == "last" or reason in _FINISHED:
+            self._deltas.settle(reason if reason in _CUT_OFF else None)
+            self._drafts.is_ended = True
+
+    def _piece(self, chunk: Wire) -> None:
+        draft = self._deltas.add(chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args"))
+        extras = chunk.get("extras")
+        if extras and not draft.is_sealed:
+            draft.call.metadata["extras"] = extras
+
+    def close(self) -> None:
+        """The chunks have ended: what is not whole never will be."""
+        self._drafts.seal_rest()
+
+
+def _chunks_in_blocks(message: Wire) -> list[Wire]:
+    blocks = [block for item in as_list(message.get("content")) if (block := as_dict(item))]
+    return [block for block in blocks if block.get("type") == "tool_call_chunk"]
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of message chunks."""
+    return Stream(drafts)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

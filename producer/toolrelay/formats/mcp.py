@@ -12,6 +12,7 @@ from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.models import NormalizedToolResult
 
 _RPC_ID: Final = "jsonrpc_id"
@@ -47,6 +48,22 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 def _block(block: Wire) -> FoundCall | None:
     return find_call(block) if block.get("type") == "tool_use" else None
+
+
+class Session(WholeMessages):
+    """Requests as they come in; a notification takes one back."""
+
+    def feed(self, event: Wire) -> None:
+        """Give out the call of a request, or take one back."""
+        if event.get("method") == "notifications/cancelled":
+            self._drafts.cancel([(as_dict(event.get("params")) or {}).get("requestId")])
+        else:
+            super().feed(event)
+
+
+def open_stream(drafts: Drafts) -> Session:
+    """Read the messages of a session; sampled answers come whole as well."""
+    return Session(drafts, find_calls)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

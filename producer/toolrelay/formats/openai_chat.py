@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, flagless_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._stream import Drafts, StreamFault, fault_of
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
 _LEGACY: Final = "legacy_function_call"
+#: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
+MAX_CHOICES: Final = 1000
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -82,6 +86,93 @@ def _alone(payload: Wire) -> list[FoundCall]:
         return []
     call = find_call(payload)
     return [] if call is None else [call]
+
+
+class Stream:
+    """Completion chunks, and the whole messages that Ollama's own stream is made of."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._choices: dict[int, Deltas] = {}
+
+    def feed(self, event: Wire) -> None:
+        """Read one chunk; usage, filters and the like come in chunks without choices."""
+        if self._drafts.model is None:
+            self._drafts.model = event.get("model")
+        choices = event.get("choices")
+        if choices:
+            for item in as_list(choices):
+                choice = as_dict(item)
+                if choice is not None:
+                    self._choice(choice)
+        elif event.get("error"):
+            self._drafts.fail(fault_of(event, as_dict(event["error"])))
+        elif "message" in event:
+            self._native(event)
+
+    def _choice(self, choice: Wire) -> None:
+        delta = as_dict(choice.get("delta"))
+        if delta is None and choice.get("message") is not None:  # a server that does not stream
+            self._drafts.take(choice, _in_choice)
+            return
+        deltas = self._deltas_of(choice.get("index"))
+        if delta is not None:
+            self._delta(deltas, delta)
+        reason = choice.get("finish_reason")
+        if reason and isinstance(reason, str):
+            deltas.settle(reason if reason in _CUT_OFF else None)
+            self._drafts.is_ended = True
+
+    def _deltas_of(self, index: Any) -> Deltas:
+        key = index if isinstance(index, int) else 0
+        deltas = self._choices.get(key)
+        if deltas is None:
+            if len(self._choices) >= MAX_CHOICES:
+                raise StreamFault(f"the stream has more than {MAX_CHOICES} choices")
+            deltas = self._choices[key] = Deltas(self._drafts)
+            if len(self._choices) > 1:
+                for number, known in self._choices.items():
+                    known.metadata["choice"] = number
+        return deltas
+
+    def _delta(self, deltas: Deltas, delta: Wire) -> None:
+        calls = delta.get("tool_calls")
+        if not calls:
+            legacy = as_dict(delta.get("function_call"))
+            if legacy is not None:
+                draft = deltas.add(None, None, legacy.get("name"), legacy.get("arguments"))
+                draft.call.metadata[_LEGACY] = True
+            return
+        for item in as_list(calls):
+            entry = as_dict(item) or {}
+            custom = as_dict(entry.get("custom"))
+            if custom is not None or entry.get("type") == "custom":
+                custom = custom or {}
+                deltas.add(
+                    entry.get("index"), entry.get("id"), custom.get("name"), custom.get("input"), CallKind.CUSTOM
+                )
+                continue
+            function = as_dict(entry.get("function"))
+            if function is None:
+                function = entry
+            deltas.add(entry.get("index"), entry.get("id"), function.get("name"), function.get("arguments"))
+
+    def _native(self, event: Wire) -> None:
+        calls = _in_choice(event)
+        for call in calls:
+            self._drafts.whole(call)
+        if word(event, "done_reason") in _CUT_OFF and not calls:
+            self._drafts.cut_off_last("the call is truncated: the model was stopped while it wrote it")
+        self._drafts.is_ended = bool(event.get("done", True))
+
+    def close(self) -> None:
+        """The connection is gone: what is not whole never will be."""
+        self._drafts.seal_rest()
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of completion chunks."""
+    return Stream(drafts)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

@@ -13,6 +13,8 @@ from typing import Any, Final
 from toolrelay.formats import _responses_outputs as outputs
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._responses_stream import Stream
+from toolrelay.formats._stream import Drafts
 from toolrelay.models import CallKind, NormalizedToolResult
 
 _DISOWNED: Final = frozenset({"failed", "cancelled"})
@@ -122,6 +124,11 @@ def find_calls(message: Wire) -> list[FoundCall]:
     elif status == "incomplete" and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
         cut_off(calls, "the call is truncated: the response is incomplete")
     return calls
+
+
+def open_stream(drafts: Drafts) -> Stream:
+    """Read a stream of ``response.*`` events."""
+    return Stream(drafts, find_call, find_calls)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

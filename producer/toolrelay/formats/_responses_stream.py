@@ -1,0 +1,186 @@
+"""The event stream of OpenAI Responses: everything comes twice, in pieces and whole, and the whole counts.
+
+Pieces are filed by ``output_index``. ``….done`` brings an item's text once more, ``response.output_item.done`` the
+item, ``response.completed`` all items; the first that arrives whole decides, so that a lost event costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import FoundCall, Wire, word
+from toolrelay.formats._stream import MAX_CALLS, Draft, Drafts, StreamFault, fault_of, label
+from toolrelay.models import CallKind
+
+_PIECES: Final = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
+_TEXTS: Final = {
+    "response.function_call_arguments.done": "arguments",
+    "response.custom_tool_call_input.done": "input",
+}
+_ENDS: Final = frozenset(
+    {"response.completed", "response.done", "response.incomplete", "response.failed", "response.cancelled"}
+)
+#: items of which there are more than this in no response
+_MAX_ITEMS: Final = 20 * MAX_CALLS
+_LOST: Final = "the call is truncated: an event of the stream that held a part of it was lost"
+
+Find = Callable[[Wire], FoundCall | None]
+
+
+class Stream:
+    """``response.*`` events."""
+
+    def __init__(self, drafts: Drafts, find_call: Find, find_calls: Callable[[Wire], list[FoundCall]]) -> None:
+        self._drafts = drafts
+        self._find_call = find_call
+        self._find_calls = find_calls
+        self._calls: dict[int | str, Draft] = {}
+        self._others: set[int | str] = set()
+        self._texts: set[int | str] = set()
+        """Items whose whole text has come."""
+        self._number: int | None = None
+        self._is_lossy = False
+        """A number was left out or came again: pieces are no longer to be trusted."""
+
+    def feed(self, event: Wire) -> None:
+        """Read one event; what streams in from tools that run at OpenAI's is passed over."""
+        kind = event.get("type")
+        self._count(event.get("sequence_number"))
+        if kind in _PIECES:
+            self._piece(event)
+        elif kind in _TEXTS:
+            self._text(event, event.get(_TEXTS[kind]))
+        elif kind == "response.output_item.added":
+            self._added(_key(event), as_dict(event.get("item")))
+        elif kind == "response.output_item.done":
+            self._done(_key(event), as_dict(event.get("item")))
+        elif kind in _ENDS:
+            self._end(as_dict(event.get("response")) or {}, kind)
+        elif kind == "error":
+            self._drafts.fail(fault_of(event, as_dict(event.get("error"))))
+        else:
+            self._other(event)
+
+    def _other(self, event: Wire) -> None:
+        response = as_dict(event.get("response"))
+        if response is not None and self._drafts.model is None:
+            self._drafts.model = response.get("model")
+        if "output" in event and "type" not in event:  # a server that does not stream answers with a whole response
+            self._drafts.model = event.get("model")
+            self._drafts.take(event, self._find_calls)
+
+    def _count(self, number: Any) -> None:
+        if not isinstance(number, int) or number < 0:
+            return
+        if self._number is not None and number != self._number + 1:
+            self._is_lossy = True
+        self._number = number
+
+    def _added(self, key: int | str | None, item: Wire | None) -> None:
+        if key is None or item is None or key in self._calls:
+            return
+        call = self._find_call(item)
+        if call is None:
+            self._remember_other(key)
+            return
+        call.refusal = None  # "in_progress": the end will tell
+        call.arguments = None
+        self._calls[key] = self._drafts.start(call, key)
+
+    def _remember_other(self, key: int | str) -> None:
+        if len(self._others) > _MAX_ITEMS:
+            raise StreamFault(f"the stream has more than {_MAX_ITEMS} items")
+        self._others.add(key)
+
+    def _draft_of(self, event: Wire) -> Draft | None:
+        key = _key(event)
+        if key is None:
+            key = -1
+        draft = self._calls.get(key)
+        if draft is None and key not in self._others:
+            draft = self._calls[key] = self._drafts.start_nameless(key)
+        return draft
+
+    def _piece(self, event: Wire) -> None:
+        draft = self._draft_of(event)
+        piece = event.get("delta")
+        if draft is not None and not draft.is_sealed and draft.index not in self._texts and isinstance(piece, str):
+            self._drafts.write(draft, piece)
+
+    def _text(self, event: Wire, text: Any) -> None:
+        draft = self._draft_of(event)
+        if draft is None or draft.is_sealed or not isinstance(text, str):
+            return
+        draft.replace("")
+        self._drafts.write(draft, text)
+        self._texts.add(draft.index)
+
+    def _done(self, key: int | str | None, item: Wire | None) -> None:
+        """Take a whole item; it counts for more than what was put together from pieces."""
+        call = None if item is None else self._find_call(item)
+        if key is None or call is None:
+            if key is not None:
+                self._remember_other(key)
+            return
+        draft = self._calls.get(key)
+        if draft is None:
+            draft = self._calls[key] = self._drafts.start(call, key)
+        if not draft.is_sealed:
+            draft.take(call)
+            self._drafts.seal(draft)
+
+    def _end(self, response: Wire, kind: str) -> None:
+        status = word(response, "status") or kind.removeprefix("response.")
+        if self._drafts.model is None:
+            self._drafts.model = response.get("model")
+        self._recover(response)
+        if status in ("failed", "cancelled"):
+            why = f"the call is truncated or disowned: the response's status is {status!r}"
+            self._drafts.refuse_all(why)
+        elif status == "incomplete":
+            self._settle("the call is truncated: the response is incomplete")
+        else:
+            self._settle(None)
+        self._drafts.is_ended = True
+
+    def _recover(self, response: Wire) -> None:
+        """Take the items of the response for calls that nothing else has completed."""
+        items = as_list(response.get("output"))
+        by_call_id = {draft.call.call_id: draft for draft in self._calls.values() if label(draft.call.call_id)}
+        for index, entry in enumerate(items):
+            item = as_dict(entry) or {}
+            call = self._find_call(item) if "type" in item else None
+            if call is None:
+                continue
+            if index == len(items) - 1 and item.get("status") is None and word(response, "status") == "incomplete":
+                call.refuse("the call is truncated: the response is incomplete")
+            draft = by_call_id.get(label(call.call_id)) or self._calls.get(index)
+            if draft is None:
+                draft = self._calls[index] = self._drafts.start(call, index)
+            if not draft.is_sealed:
+                draft.take(call)
+                self._drafts.seal(draft)
+
+    def _settle(self, why: str | None) -> None:
+        """Give out what is open: with its whole text it is complete, else only if no piece can be missing."""
+        for draft in self._drafts.open:
+            has_text = draft.index in self._texts
+            if why is not None and not has_text:
+                draft.call.refuse(why)
+            elif draft.call.kind not in (CallKind.FUNCTION, CallKind.CUSTOM) or (self._is_lossy and not has_text):
+                draft.call.refuse(_LOST)
+            self._drafts.seal(draft)
+
+    def close(self) -> None:
+        """The connection is gone: an item whose text has come is whole, the others never will be."""
+        for draft in self._drafts.open:
+            if draft.index not in self._texts:
+                draft.call.refuse("the call is truncated: the stream ended while it was being written")
+            self._drafts.seal(draft)
+
+
+def _key(event: Wire) -> int | str | None:
+    index = label(event.get("output_index"))
+    return label(event.get("item_id")) if index is None else index

@@ -1,0 +1,289 @@
+"""Calls that are still being written: what the streams of all formats share.
+
+A reader (one a format) tells ``Drafts`` what it saw: a call opened, a piece of its arguments, its end. ``Drafts`` keeps
+the order, the limits and the cost: a piece is written once into a buffer, and read once when its call is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any, Final, Protocol
+
+from toolrelay.formats._json import decode_fast
+from toolrelay.formats._protocol import FoundCall, Wire
+from toolrelay.models import CallKind, ProblemKind
+
+#: no turn has more calls; a stream that goes on opening them is broken or malicious
+MAX_CALLS: Final = 1000
+
+LOST_START: Final = "the stream began, or lost an event, in the middle of this call"
+LOST_END: Final = "the call is truncated: the stream ended while it was being written"
+
+
+class StreamFault(ValueError):
+    """The stream cannot be read any further; the message says why."""
+
+
+class Draft:
+    """One call on its way. ``call.arguments`` is not final before the call is sealed."""
+
+    __slots__ = ("_buffer", "_is_object", "_read_at", "call", "index", "is_sealed", "is_stopped", "place", "size")
+
+    def __init__(self, call: FoundCall, place: int, index: Any = None) -> None:
+        self.call = call
+        self.place = place
+        """Which of the client's calls it is, counted from 0 in the order in which they were opened."""
+        self.index = index
+        """What its pieces are labelled with, where the wire has labels."""
+        self.size = 0
+        """Characters of argument text so far."""
+        self.is_stopped = False
+        """The wire said that its block is closed; why the turn ended is not yet known."""
+        self.is_sealed = False
+        self._buffer: StringIO | None = None
+        self._read_at = 0
+        self._is_object = False
+
+    def write(self, piece: str) -> None:
+        """Append a piece of argument text."""
+        if self._buffer is None:
+            self._buffer = StringIO()
+        self._buffer.write(piece)
+        self.size += len(piece)
+
+    def text(self) -> str:
+        """Give the argument text so far."""
+        return "" if self._buffer is None else self._buffer.getvalue()
+
+    def replace(self, text: str) -> None:
+        """Put the whole text in the place of what was gathered."""
+        self._buffer, self.size = None, 0
+        self.write(text)
+
+    def take(self, call: FoundCall) -> None:
+        """Let a whole call stand in the place of what was gathered."""
+        self.call = call
+        self._buffer, self.size = None, 0
+
+    def is_whole(self) -> bool:
+        """Whether the text is one JSON object as it stands: nothing can follow that would still belong to it."""
+        if self.call.kind is CallKind.CUSTOM or self.call.refusal is not None:
+            return False
+        if not self.size:
+            return self.call.arguments is not None  # an object that came in one piece
+        if self.size != self._read_at:  # else the answer is known: reading is not cheap
+            self._read_at, self._is_object = self.size, _is_object(self.text())
+        return self._is_object
+
+    def close(self) -> None:
+        """Make the text the call's arguments."""
+        if self.size:
+            self.call.arguments = self.text()
+        self._buffer = None
+        self.is_sealed = True
+
+
+def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(decode_fast(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+class Drafts:
+    """The calls of one stream, and what became of them since the last event."""
+
+    def __init__(self, max_bytes: int, max_calls: int = MAX_CALLS) -> None:
+        self.model: Any = None
+        """The model's name, once an event gave it."""
+        self.is_ended = False
+        """The provider said how the turn ended."""
+        self.failure: str | None = None
+        """Why the stream can no longer be used."""
+        self.sealed: list[Draft] = []
+        """Taken, and emptied, by the assembler after each event; so is ``disowned``."""
+        self.disowned: list[tuple[FoundCall, ProblemKind, str]] = []
+        self._given: list[Draft] = []
+        self._open: dict[int, Draft] = {}
+        self._max_bytes = max_bytes
+        self._max_calls = max_calls
+        self._count = 0
+
+    @property
+    def open(self) -> list[Draft]:
+        """The calls that are not sealed, in the model's order."""
+        return list(self._open.values())
+
+    def start(self, call: FoundCall, index: Any = None) -> Draft:
+        """Open a call; raises ``StreamFault`` beyond the limit."""
+        if len(self._open) + len(self._given) >= self._max_calls:
+            raise StreamFault(f"the stream has more than {self._max_calls} calls")
+        draft = Draft(call, self._count, index)
+        self._open[draft.place] = draft
+        self._count += 1
+        return draft
+
+    def start_nameless(self, index: Any = None) -> Draft:
+        """Open a call for pieces that belong to none: its beginning is lost, so it will not run."""
+        draft = self.start(FoundCall(None), index)
+        draft.call.refuse(LOST_START)
+        return draft
+
+    def whole(self, call: FoundCall) -> None:
+        """Take a call that arrived in one piece."""
+        self.seal(self.start(call))
+
+    def write(self, draft: Draft, piece: str) -> None:
+        """Append a piece of argument text; a call beyond the limit gets a problem and its text is dropped."""
+        if draft.is_sealed:
+            if piece.strip():
+                self.disown(draft.call, "the stream went on with this call after it was complete")
+            return
+        if draft.size > self._max_bytes:
+            return
+        draft.write(piece)
+        if draft.size > self._max_bytes:
+            draft.call.refuse(_too_long(self._max_bytes), ProblemKind.INVALID_JSON)
+            draft.replace("")
+            draft.size = self._max_bytes + 1
+
+    def charge(self, draft: Draft, size: int) -> None:
+        """Hold a call whose arguments do not come as text to the same limit."""
+        if size > self._max_bytes:
+            draft.call.refuse(_too_long(self._max_bytes), ProblemKind.INVALID_JSON)
+
+    def seal(self, draft: Draft) -> None:
+        """Give a call out: nothing that follows belongs to it."""
+        if draft.is_sealed:
+            return
+        if draft.size > self._max_bytes:
+            draft.size = 0  # its text is gone
+        draft.close()
+        del self._open[draft.place]
+        self._given.append(draft)
+        self.sealed.append(draft)
+
+    def seal_all(self) -> None:
+        """Give out all that is open, in the model's order."""
+        for draft in self.open:
+            self.seal(draft)
+
+    def seal_whole(self) -> None:
+        """Give out the open calls whose arguments are complete, because another call begins."""
+        for draft in self.open:
+            if draft.is_whole():
+                self.seal(draft)
+
+    def take(self, message: Wire, find_calls: Callable[[Wire], list[FoundCall]]) -> None:
+        """Give out the calls of a whole message."""
+        for call in find_calls(message):
+            self.whole(call)
+        self.is_ended = True
+
+    def drop_open(self) -> None:
+        """Forget the open calls: the turn asks for nothing."""
+        for draft in self.open:
+            draft.is_sealed = True
+        self._open.clear()
+
+    def seal_rest(self, why: str = LOST_END) -> None:
+        """Give out all that is open at an end that nobody announced: the whole ones as they are, others refused."""
+        for draft in self.open:
+            if not draft.is_whole():
+                draft.call.refuse(why)
+            self.seal(draft)
+
+    def doubt(self, why: str) -> None:
+        """Refuse the open calls, which may lack a piece now; they go on, so that the rest of them is not a call."""
+        for draft in self._open.values():
+            draft.call.refuse(why)
+
+    def refuse_open(self, why: str) -> None:
+        """Give out all that is open as calls that must not run."""
+        for draft in self.open:
+            draft.call.refuse(why)
+            self.seal(draft)
+
+    def refuse_all(self, why: str) -> None:
+        """Refuse the open calls and take back those that were given out."""
+        self.refuse_open(why)
+        for draft in self._given:
+            if draft.call.refusal is None:
+                self.disown(draft.call, why)
+
+    def cut_off_last(self, why: str) -> None:
+        """Take back the last call: the model was stopped after it, and may not have been done with it."""
+        if self._given:
+            self.disown(self._given[-1].call, why)
+
+    def disown(self, call: FoundCall, why: str, kind: ProblemKind = ProblemKind.TRUNCATED) -> None:
+        """Take back a call that was given out. Only the first reason counts."""
+        if call.refusal is None:
+            call.refuse(why, kind)
+            self.disowned.append((call, kind, why))
+
+    def cancel(self, identities: list[Any]) -> None:
+        """Take back the calls with these ids: the model no longer wants them."""
+        for draft in self._given:
+            if draft.call.call_id is not None and draft.call.call_id in identities:
+                draft.call.metadata["cancelled"] = True
+                self.disown(draft.call, "the call was cancelled by the model", ProblemKind.CANCELLED)
+
+    def fail(self, why: str) -> None:
+        """End the stream: no call of it counts any more."""
+        if self.failure is None:
+            self.failure = why
+            self.refuse_all(f"the call is disowned: {why}")
+
+    def forget_given(self) -> None:
+        """Let go of the older half of the calls that were given out: a session may last for days."""
+        if len(self._given) * 2 > self._max_calls:
+            del self._given[: self._max_calls // 4 + 1]
+
+
+class StreamReader(Protocol):
+    """One provider's stream of events. Nothing that is passed in is changed, and no event makes it raise.
+
+    ``StreamFault`` apart, which ends the stream.
+    """
+
+    def feed(self, event: Wire) -> None:
+        """Tell the drafts what one event says."""
+
+    def close(self) -> None:
+        """Settle what is still open: no more events come."""
+
+
+class WholeMessages:
+    """The reader of formats that have no deltas: every event is a whole message, of a session that may last."""
+
+    def __init__(self, drafts: Drafts, find_calls: Callable[[Wire], list[FoundCall]]) -> None:
+        self._drafts = drafts
+        self._find_calls = find_calls
+
+    def feed(self, event: Wire) -> None:
+        """Give out the calls of one message."""
+        self._drafts.forget_given()
+        self._drafts.take(event, self._find_calls)
+
+    def close(self) -> None:
+        """Nothing is ever left open."""
+
+
+def label(value: Any) -> int | str | None:
+    """Give what pieces are labelled with; ``None`` for none and for what cannot be one."""
+    return value if isinstance(value, (int, str)) else None
+
+
+def fault_of(event: Wire, error: Any) -> str:
+    """Say what a provider's error event says, in one line."""
+    said = error if isinstance(error, dict) else event
+    parts = [str(said[key])[:200] for key in ("type", "code", "status", "message") if said.get(key) not in (None, "")]
+    return "the provider ended the stream with an error" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _too_long(limit: int) -> str:
+    return f"parse error in the arguments: they are longer than the limit of {limit} bytes"
