@@ -11,6 +11,10 @@ acts::
     ├── SchemaMismatchError (ValueError)   the model: arguments or output do not fit the tool's JSON Schema
     ├── UnknownProviderFormatError (ValueError)   the developer: no such ``provider_format``
     ├── InvalidResultsError (ValueError)   the developer: these results cannot go back as one answer
+    ├── InvalidToolError (ValueError)      the developer: a provider's tool definition that cannot be read
+    ├── ToolExportError (ValueError)       the developer: a tool that this provider cannot be told of
+    ├── ToolChoiceError (ValueError)       the developer: a choice that this provider cannot be told
+    │   └── UndeclaredToolError (LookupError)  the choice names a tool that is not declared
     ├── RegistrationError (ValueError)     the developer: a tool's definition is wrong or its name is taken
     ├── ToolLoadError (ImportError)        the operator: the module that holds the tools cannot be loaded
     ├── SettingsError (ValueError)         the operator: a setting is wrong; names its variable
@@ -65,6 +69,39 @@ class UnknownProviderFormatError(ToolrelayError, ValueError):
 
 class InvalidResultsError(ToolrelayError, ValueError):
     """The results cannot go back as one answer: one is there twice, or they belong to different formats."""
+
+
+class InvalidToolError(ToolrelayError, ValueError):
+    """A provider's tool definition cannot be read; the message says which one of the list it is."""
+
+
+class ToolExportError(ToolrelayError, ValueError):
+    """A tool cannot be written for this provider. Nothing that the provider would refuse is sent in its place."""
+
+    #: the category that an error result made of this exception carries
+    category = ErrorCategory.SCHEMA
+
+    def __init__(self, why: str, *, pointer: str = "", tool: str = "") -> None:
+        self.why = why
+        #: JSON pointer into the tool's input schema; ``""`` is the whole
+        self.pointer = pointer
+        #: the tool's own name; ``""`` where only a schema was converted
+        self.tool = tool
+        where = f"at {pointer}: " if pointer else ""
+        super().__init__(f"tool {tool!r}: {where}{why}" if tool else f"{where}{why}")
+
+
+class ToolChoiceError(ToolrelayError, ValueError):
+    """This provider cannot be told this choice, and the nearest one would let the model do something else."""
+
+    #: the category that an error result made of this exception carries
+    category = ErrorCategory.SCHEMA
+
+
+class UndeclaredToolError(ToolChoiceError, LookupError):
+    """The choice names a tool that is not declared: it was left out, could not be exported, or is misspelt."""
+
+    category = ErrorCategory.NOT_FOUND
 
 
 class RegistrationError(ToolrelayError, ValueError):

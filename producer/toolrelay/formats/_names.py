@@ -24,7 +24,7 @@ class ToolName(NamedTuple):
 
 @runtime_checkable
 class NameMap(Protocol):
-    """Whatever knows the tools' names; ``ExportedTools.names`` is a mapping, and knows the parameters' names as well."""
+    """Whatever knows the tools' names. ``ExportedTools.names`` is a mapping, and knows the parameters' as well."""
 
     def decode(self, wire_name: str, /) -> str | None:
         """Give the tool's name; ``None``, ``LookupError`` or the name itself for one that it did not make."""
