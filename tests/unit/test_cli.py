@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -199,6 +201,46 @@ def test_names_in_the_demo_are_legal_on_every_wire(example: Any) -> None:
 
     assert names
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "complaint"),
+    [
+        ("submit -", "no JSON", "not JSON"),
+        ("submit -", '{"weather": 1}', "no provider's message has these keys: 'weather'"),
+        ("submit -", b"\xff", "is not UTF-8"),
+        ("submit /no/such/file", "", "'/no/such/file' cannot be read"),
+        ("submit - --format morse", "{}", "'morse'"),
+        ("submit - --first-sequence -1", "{}", "--first-sequence"),
+        ("submit - --timeout soon", "{}", "--timeout"),
+        ("submit", "", "Missing argument"),
+        ("status", "", "Missing argument"),
+        ("status x --redis-url http://h", "", "TOOLRELAY_REDIS_URL"),
+        ("dead --limit 0", "", "--limit"),
+        ("tools --loud", "", "--loud"),
+        ("dance", "", "No such command 'dance'"),
+        ("", "", "Usage: "),
+    ],
+)
+def test_wrong_usage_and_bad_input_are_2_and_nothing_on_stdout(
+    words: str,
+    stdin: str | bytes,
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    monkeypatch.setattr(sys, "argv", ["toolrelay", *words.split()])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    monkeypatch.setenv("TOOLRELAY_REDIS_URL", "redis://127.0.0.1:1/0")
+
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+
+    out, err = capsys.readouterr()
+    assert left.value.code == 2
+    assert out == ""
+    assert complaint in err
 
 
 SHARED = {"--redis-url", "--json"}

@@ -38,6 +38,8 @@ def main() -> None:
     except exits.EXPECTED as error:
         sys.stderr.write(f"toolrelay: {exits.explain(error)}\n")
         sys.exit(exits.code_of(error))
+    except KeyboardInterrupt:  # before the command had begun; from there on typer gives the same code
+        sys.exit(exits.ExitCode.INTERRUPTED)
 
 
 def _typer_app(arguments: list[str]) -> typer.Typer:
