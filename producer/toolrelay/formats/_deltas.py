@@ -97,7 +97,7 @@ class Deltas:
             return False
         if index is not None and index != known.index:
             return True
-        return _says_something(arguments) and not self._is_repeat(known, arguments)
+        return _begins_something(arguments) and not self._is_repeat(known, arguments)
 
     def _is_other(self, draft: Draft, name: str, arguments: Any) -> bool:
         """Whether a delta with a name, but without an id, opens another call than this one."""
@@ -107,7 +107,7 @@ class Deltas:
             return draft.call.name != name and _says_something(arguments)
         if draft.call.name != name:
             return True
-        is_more = _says_something(arguments) and not self._is_repeat(draft, arguments)
+        is_more = _begins_something(arguments) and not self._is_repeat(draft, arguments)
         return is_more and (draft.is_sealed or draft.is_whole())
 
     def _drifting(self, index: int | str) -> Draft | None:
@@ -166,6 +166,10 @@ class Deltas:
         if not isinstance(arguments, str) or draft.size != len(arguments) or draft.size < 2:
             return False
         return draft.text() == arguments and draft.is_whole()
+
+
+def _begins_something(arguments: Any) -> bool:
+    return arguments.lstrip().startswith(("{", '"{')) if isinstance(arguments, str) else arguments is not None
 
 
 def _says_something(arguments: Any) -> bool:

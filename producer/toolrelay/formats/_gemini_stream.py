@@ -35,10 +35,10 @@ class _Candidate:
         goes_on = bool(pick(call, "willContinue", "will_continue"))
         partials = partials_of(call)
         if call.get("name"):
-            self.end(LOST_END)
             found = find_call(part)
-            if found is None:
+            if found is None or (goes_on and self._has_begun(found)):
                 return
+            self.end(LOST_END)
             self._start(found, is_whole=not goes_on and not partials)
         elif self._open is None:
             if not (goes_on or partials or pick(call, "args", "id")):
@@ -48,7 +48,14 @@ class _Candidate:
         if not goes_on:
             self.end(None)
 
+    def _has_begun(self, found: FoundCall) -> bool:
+        """Whether this is the beginning of the open call once more."""
+        known = None if self._open is None or self._values.size else self._open.call
+        return known is not None and found.call_id is not None and known.call_id == found.call_id
+
     def _start(self, found: FoundCall | None, *, is_whole: bool) -> None:
+        if is_whole and found is not None and self._drafts.has_given(found):
+            return
         draft = self._drafts.start_nameless() if found is None else self._drafts.start(found)
         draft.call.metadata.update(self.metadata)
         self.calls.append(draft)
@@ -138,7 +145,7 @@ class Stream:
         calls = self._live_calls(message)
         for item in calls:
             found = self._find_call(as_dict(item) or {})
-            if found is not None:
+            if found is not None and not self._drafts.has_given(found):
                 self._drafts.forget_given()
                 self._drafts.whole(found)
         self._drafts.is_ended = self._drafts.is_ended or bool(calls)

@@ -77,10 +77,14 @@ class PartialArgs:
 
     def _add_text(self, steps: tuple[Step, ...], piece: str, *, goes_on: bool) -> None:
         text = self._texts.get(steps)
-        if text is None or not text.is_open:
+        if text is None:
             text = _Text()
             text.holder, text.key = self._set(steps, ""), steps[-1]
             self._texts[steps] = text
+        elif not text.is_open:
+            if "".join(text.pieces) != piece:
+                raise PathFault(f"the text at {steps[-1]!r} went on after its end")
+            return  # it came twice
         text.pieces.append(piece)
         text.is_open = goes_on
         self.size += len(piece)

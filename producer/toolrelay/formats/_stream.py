@@ -136,6 +136,10 @@ class Drafts:
         """Take a call that arrived in one piece."""
         self.seal(self.start(call))
 
+    def has_given(self, call: FoundCall) -> bool:
+        """Whether this very call was given out, id and all: its event came twice."""
+        return call.call_id is not None and any(_is_same(draft.call, call) for draft in self._given)
+
     def write(self, draft: Draft, piece: str) -> None:
         """Append a piece of argument text; a call beyond the limit gets a problem and its text is dropped."""
         if draft.is_sealed:
@@ -242,6 +246,13 @@ class Drafts:
         """Let go of the older half of the calls that were given out: a session may last for days."""
         if len(self._given) * 2 > self._max_calls:
             del self._given[: self._max_calls // 4 + 1]
+
+
+def _is_same(known: FoundCall, call: FoundCall) -> bool:
+    try:
+        return (known.call_id, known.name) == (call.call_id, call.name) and bool(known.arguments == call.arguments)
+    except RecursionError:  # nested too deep to be compared; it is refused when it is read
+        return False
 
 
 class StreamReader(Protocol):

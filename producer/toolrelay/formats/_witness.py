@@ -16,6 +16,7 @@ _SPACE: Final = re.compile(r"\s*")
 _LITERALS: Final = {True: ("true", "True"), False: ("false", "False"), None: ("null", "None")}
 _QUOTES: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
+_MARKS: Final = frozenset(",:{}[]") | frozenset(_QUOTES) | frozenset(_QUOTES.values())
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 
 
@@ -59,6 +60,8 @@ class _Witness:
 
     def _key(self, key: str, at: int) -> int:
         if self._text[at : at + 1] in _QUOTES:
+            if not _QUOTES.keys().isdisjoint(key):
+                raise Mismatch  # where a key ends must not be a guess
             return self._quoted(key, at)
         bare = _BARE_KEY.match(self._text, at)
         if bare is None or bare[0] != key:
@@ -70,14 +73,28 @@ class _Witness:
         if closing is None:
             raise Mismatch
         at += 1
-        spelled = 0
+        spelled = inner = 0
         while spelled < len(value):
+            if self._text.startswith(closing, at):
+                self._check_inner(at)
+                inner += 1
             piece, length = self._piece(at)
             if not value.startswith(piece, spelled):
                 raise Mismatch
             spelled += len(piece)
             at += length
+        if inner % 2:
+            raise Mismatch
         return self._char(closing, at, skip=False)
+
+    def _check_inner(self, at: int) -> None:
+        """Let a quote inside of a text pass as one that lacks its backslash: around a word, never beside JSON's marks.
+
+        A quote beside those ends a text, and behind it something is missing: a piece of a stream that was lost.
+        """
+        before, behind = self._text[:at].rstrip()[-1:], self._text[at + 1 :].lstrip()[:1]
+        if before in _MARKS or behind in _MARKS:
+            raise Mismatch
 
     def _piece(self, at: int) -> tuple[str, int]:
         """Read what the next character or escape stands for, and its length."""
