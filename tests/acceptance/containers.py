@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import random
+import secrets
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -95,15 +99,13 @@ class DockerHost:
     """Builds the image once, and starts nodes on a network of its own."""
 
     def __init__(self) -> None:
-        try:
-            self._client = docker.from_env()
-            self._client.ping()
-        except DockerException as error:
-            raise NoEngineError(f"no Docker engine answers, so nothing is run over docker: {error}") from error
+        self._client = _engine()
+        self._name = f"toolrelay-acceptance-{secrets.token_hex(4)}"
+        self._numbers = itertools.count(1)
 
     def __enter__(self) -> Self:
         self._client.images.build(path=str(ROOT), tag=IMAGE, rm=True)
-        self._network = self._client.networks.create(f"toolrelay-acceptance-{random.randrange(10**6)}")
+        self._network = self._client.networks.create(self._name)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -115,6 +117,7 @@ class DockerHost:
         for port in random.sample(PORTS, PORT_TRIES):
             try:
                 container = self._run(
+                    "redis",
                     service["image"],
                     command=service["command"],
                     ports={"6379/tcp": ("127.0.0.1", port)},
@@ -130,11 +133,32 @@ class DockerHost:
     def start_worker(self, name: str, redis: Node, settings: Settings, folder: Path) -> Node:
         given = environment(settings, folder, TOOLRELAY_TOOLS=TOOLS, TOOLRELAY_REDIS_URL=redis.celeryconfig["url"])
         variables = {name: value for name, value in given.items() if name.startswith("TOOLRELAY_")}
-        container = self._run(IMAGE, environment=variables, volumes=_mounted("tests", "/app/tests"))
+        container = self._run(name, IMAGE, environment=variables, volumes=_mounted("tests", "/app/tests"))
         return ContainerNode(container, folder, READY)
 
-    def _run(self, image: str, **options: Any) -> Any:
-        return self._client.containers.run(image, detach=True, network=self._network.name, **options)
+    def _run(self, name: str, image: str, **options: Any) -> Any:
+        # Docker's DNS knows only containers that were given a name.
+        name = f"{self._name}-{name}-{next(self._numbers)}"
+        container = self._client.containers.create(image, name=name, network=self._network.name, **options)
+        try:
+            container.start()
+        except APIError:
+            container.remove(v=True)
+            raise
+        container.reload()
+        return container
+
+
+def _engine() -> Any:
+    with warnings.catch_warnings():
+        # docker leaves the socket of a failed attempt to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            return docker.from_env()  # asks the engine for its version
+        except DockerException as error:
+            problem = str(error)
+        gc.collect()
+    raise NoEngineError(f"no Docker engine answers, so nothing is run over docker: {problem}")
 
 
 def _mounted(path: str, inside: str) -> dict[str, dict[str, str]]:
