@@ -64,7 +64,10 @@ def result(
 
 
 def watch(call_ids: CallIds, timeout: Seconds = None, json_: AsJson = False, redis_url: RedisUrl = None) -> None:
-    """Print every update of calls as it comes, those before now first, until all have ended."""
+    """Print updates of calls as they come.
+
+    Those before now come first; ends when all calls have ended. Exits with 1 when one did not succeed.
+    """
     settings = Settings.load(redis_url=redis_url)
     turn = Turn([CallHandle(settings, call_id) for call_id in dict.fromkeys(call_ids)], None)
     is_good = True
@@ -79,7 +82,10 @@ def watch(call_ids: CallIds, timeout: Seconds = None, json_: AsJson = False, red
 
 
 def cancel(call_ids: CallIds, json_: AsJson = False, redis_url: RedisUrl = None) -> None:
-    """End calls: at once where they wait, by their worker where they run. Exits with 1 for a call that has ended."""
+    """End calls that wait or run.
+
+    One that waits ends at once, the worker of one that runs is asked to stop it. Exits with 1 for one that has ended.
+    """
     session = open_session(Settings.load(redis_url=redis_url))
     replies = session.driver.run_all([session.commands.cancel(call_id) for call_id in call_ids])
     for call_id, reply in zip(call_ids, replies, strict=True):

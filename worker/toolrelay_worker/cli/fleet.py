@@ -40,7 +40,10 @@ def dead(
     json_: AsJson = False,
     redis_url: RedisUrl = None,
 ) -> None:
-    """List dead letters, newest first: calls that were given up after retries or lost workers."""
+    """List dead letters, newest first.
+
+    They are calls that were given up after retries or lost workers.
+    """
     session = open_session(Settings.load(redis_url=redis_url))
     if rejected:
         _print_rejected(session.driver.run(session.commands.rejected(limit)), json_)

@@ -28,7 +28,10 @@ def health(
     json_: AsJson = False,
     redis_url: RedisUrl = None,
 ) -> None:
-    """Exit with 0 when a worker of this machine beats and takes calls, else with 1."""
+    """Say whether this machine's worker takes calls.
+
+    Exits with 0 when one beats and takes calls, else with 1. Starts nothing.
+    """
     settings = Settings.load(redis_url=redis_url)
     host = None if any_host else socket.gethostname()
     is_healthy, detail = judge(heartbeats(settings, _url(settings)), host)

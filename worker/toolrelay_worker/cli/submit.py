@@ -32,10 +32,10 @@ def submit(
     json_: AsJson = False,
     redis_url: RedisUrl = None,
 ) -> None:
-    """Run the tool calls of a model's message, and print what the model must be told next.
+    """Run a message's tool calls, print the next message.
 
-    Exits with 1 when a call did not succeed; its message is printed all the same. Without --plan-id the calls belong to
-    a new plan.
+    Takes what a model said, in any provider's format, and prints what that model must be told next. Exits with 1 when a
+    call did not succeed; its message is printed all the same. Without --plan-id the calls belong to a new plan.
     """
     text = _read(message)
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
