@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.errors import (
     BrokerUnavailable,
     CallConflictError,
@@ -17,13 +18,17 @@ from toolrelay.errors import (
     InvalidCallError,
     InvalidPayloadError,
     InvalidResultsError,
+    InvalidToolError,
     MissingNameError,
     RegistrationError,
     ResultTimeout,
     SchemaMismatchError,
     SettingsError,
+    ToolChoiceError,
+    ToolExportError,
     ToolLoadError,
     ToolrelayError,
+    UndeclaredToolError,
     UnknownCall,
     UnknownProviderFormatError,
     classify_error,
@@ -44,26 +49,45 @@ from toolrelay.models import (
     StatusUpdate,
     ToolSpec,
 )
-from toolrelay.schemas import normalize_schema
+from toolrelay.names import NameMap
+from toolrelay.schemas import Loss, normalize_schema
 from toolrelay.streams import StreamAssembler
 from toolrelay.translate import detect_format, format_results, normalize_tool_call, read_calls
 
 if TYPE_CHECKING:
+    from toolrelay.definitions import ExportedTools, convert_tools, export_tools, import_tools
     from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
     from toolrelay.producer import AsyncProducer, Producer
     from toolrelay.protocol.replies import CancelReply
+    from toolrelay.requests import (
+        ToolRequest,
+        build_request,
+        export_tool_choice,
+        import_request,
+        import_tool_choice,
+    )
     from toolrelay.settings import Settings
 
-#: Names whose modules bring Celery or Redis along: imported when first asked for (PEP 562).
+#: Names that not every program needs, or whose modules bring Celery or Redis along: imported when first asked for
+#: (PEP 562).
 _LAZY = {
     "AsyncCallHandle": "toolrelay.handles",
     "AsyncProducer": "toolrelay.producer",
     "AsyncTurn": "toolrelay.handles",
     "CallHandle": "toolrelay.handles",
     "CancelReply": "toolrelay.protocol.replies",
+    "ExportedTools": "toolrelay.definitions",
     "Producer": "toolrelay.producer",
     "Settings": "toolrelay.settings",
+    "ToolRequest": "toolrelay.requests",
     "Turn": "toolrelay.handles",
+    "build_request": "toolrelay.requests",
+    "convert_tools": "toolrelay.definitions",
+    "export_tool_choice": "toolrelay.requests",
+    "export_tools": "toolrelay.definitions",
+    "import_request": "toolrelay.requests",
+    "import_tool_choice": "toolrelay.requests",
+    "import_tools": "toolrelay.definitions",
 }
 
 __all__ = [
@@ -77,13 +101,18 @@ __all__ = [
     "CallProblem",
     "CallStatus",
     "CancelReply",
+    "ChoiceMode",
     "ErrorCategory",
     "ExecutionPolicy",
+    "ExportedTools",
     "InvalidArgumentsError",
     "InvalidCallError",
     "InvalidPayloadError",
     "InvalidResultsError",
+    "InvalidToolError",
+    "Loss",
     "MissingNameError",
+    "NameMap",
     "NormalizedToolRequest",
     "NormalizedToolResult",
     "OnLost",
@@ -99,15 +128,27 @@ __all__ = [
     "SettingsError",
     "StatusUpdate",
     "StreamAssembler",
+    "ToolChoice",
+    "ToolChoiceError",
+    "ToolExportError",
     "ToolLoadError",
+    "ToolRequest",
     "ToolSpec",
     "ToolrelayError",
     "Turn",
+    "UndeclaredToolError",
     "UnknownCall",
     "UnknownProviderFormatError",
+    "build_request",
     "classify_error",
+    "convert_tools",
     "detect_format",
+    "export_tool_choice",
+    "export_tools",
     "format_results",
+    "import_request",
+    "import_tool_choice",
+    "import_tools",
     "normalize_schema",
     "normalize_tool_call",
     "read_calls",

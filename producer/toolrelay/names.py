@@ -6,6 +6,7 @@ name is too long, all of those concerned get a few digits of a hash of their own
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,17 +22,24 @@ class Alphabet:
     'clock'
     """
 
-    __slots__ = ("_illegal", "_legal", "_padding", "length")
-
     def __init__(self, characters: str, length: int, *, first: str | None = None, padding: str = "_") -> None:
         """``characters`` and ``first`` are the insides of a regular expression's ``[…]``.
 
         ``padding`` goes before a name whose first character may not be the first.
         """
         self.length = length
+        self._characters = characters
+        self._first = first or characters
         self._padding = padding
-        self._illegal = re.compile(f"[^{characters}]")
-        self._legal = re.compile(f"[{first or characters}][{characters}]{{0,{length - 1}}}")
+
+    # compiled when first asked for: a dozen alphabets, of which a program uses one or two
+    @functools.cached_property
+    def _illegal(self) -> re.Pattern[str]:
+        return re.compile(f"[^{self._characters}]")
+
+    @functools.cached_property
+    def _legal(self) -> re.Pattern[str]:
+        return re.compile(f"[{self._first}][{self._characters}]{{0,{self.length - 1}}}")
 
     def allows(self, name: str) -> bool:
         """Whether a name may stand on the wire as it is."""

@@ -1,4 +1,4 @@
-"""One module a provider's wire format, all behind one ``Protocol``. Imports only ``models`` and ``errors``."""
+"""One module a provider's wire format, all behind one ``Protocol``. Leans only on ``schemas`` and the models."""
 
 from typing import Final
 

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind
 
 if TYPE_CHECKING:
+    from toolrelay.choices import ToolChoice
+    from toolrelay.formats._choices import Encode, WireChoice
     from toolrelay.formats._stream import Drafts, StreamReader
+    from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool
+    from toolrelay.models import ToolSpec
+    from toolrelay.names import Alphabet
 
 #: a message, block, item, step or part, as the provider's JSON has it
 Wire = dict[str, Any]
@@ -49,6 +54,32 @@ class WireFormat(Protocol):
 
     def open_stream(self, drafts: Drafts) -> StreamReader:
         """Give the reader of one stream of this provider's events; it tells the drafts what it sees."""
+
+    @property
+    def TOOL_NAMES(self) -> Alphabet:  # noqa: N802 # a constant of the module
+        """What a tool may be called."""
+
+    @property
+    def HAS_PARALLEL(self) -> bool:  # noqa: N802 # a constant of the module
+        """Whether a request can forbid several calls in one turn."""
+
+    def export_tool(self, spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+        """Write a tool under its wire name. Raises ``ToolExportError`` for one that cannot be said."""
+
+    def import_tool(self, tool: Wire, where: str) -> list[ImportedTool]:
+        """Read one entry of a list of tools; ``[]`` for kinds that the provider defines, several for a group.
+
+        ``where`` is the entry's place, for the message of an ``InvalidToolError``.
+        """
+
+    def export_choice(self, choice: ToolChoice, encode: Encode) -> WireChoice:
+        """Write a choice. Raises ``ToolChoiceError`` where the nearest one would mean something else."""
+
+    def import_choice(self, value: Any) -> ToolChoice | None:
+        """Read a choice; ``None`` for what is none of this provider's."""
+
+    def request_fields(self, tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+        """Give the request's fields that hold tools and a choice; ``None`` leaves the choice to the provider."""
 
 
 def cut_off(calls: list[FoundCall], why: str) -> None:

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, named_tool, read_word
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_anthropic
 
 #: the turn goes on: it is sent back as it is, and nothing is run in between
 _PAUSED: Final = frozenset({"pause_turn", "compaction"})
@@ -122,3 +127,58 @@ def _tool_result(result: NormalizedToolResult) -> Wire:
     if toolset is not None:
         block["toolset_name"] = toolset
     return block
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 128)
+HAS_PARALLEL: Final = True
+_READ: Final = frozenset({"input_schema"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a tool of the client's; ``strict`` only where it holds."""
+    schema = to_anthropic(spec.input_schema, strict=options.strict)
+    tool: Wire = {"name": name, **described(spec, options), "input_schema": schema.schema}
+    if schema.form == "strict":
+        tool["strict"] = True
+    return exported(tool, spec, schema, options, title="Anthropic", no_strict=None)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a tool of the client's; Anthropic's own and toolsets give nothing."""
+    if (tool.get("type") or "custom") != "custom":
+        return []
+    return [imported(tool, where, tool.get("input_schema"), read=_READ)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``tool_choice``, which holds the parallel switch too; there are no subsets of several tools."""
+    if choice.mode is ChoiceMode.NONE:
+        return WireChoice({"type": "none"})
+    value: Wire = {"type": choice.mode.value}
+    is_one = choice.is_forced and len(choice.tools) == 1
+    if is_one:
+        value = {"type": "tool", "name": encode(choice.tools[0])}
+    if choice.parallel is False:
+        value["disable_parallel_tool_use"] = True
+    return WireChoice(value, is_whole=is_one or not choice.tools)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``tool_choice``."""
+    if isinstance(value, str):
+        return read_word(value)
+    members = inside_of(value, "tool_choice") or {}
+    is_mode = members.get("type") in ("auto", "any", "none")
+    mode = mode_of(members.get("type")) if is_mode else None
+    choice = named_tool(members, "tool") if mode is None else ToolChoice(mode)
+    disabled = members.get("disable_parallel_tool_use")
+    if choice is None or not isinstance(disabled, bool):
+        return choice
+    return ToolChoice(choice.mode, choice.tools, parallel=not disabled)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+    """Give the request's fields; the parallel switch needs a choice to stand in."""
+    if choice is None and parallel is False:
+        choice = {"type": "auto", "disable_parallel_tool_use": True}
+    return {"tools": tools} if choice is None else {"tools": tools, "tool_choice": choice}

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from toolrelay.choices import ChoiceMode, ToolChoice
+from toolrelay.errors import ToolChoiceError
 from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._choices import Encode, WireChoice, inside_of, text
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_bedrock
 
 #: some of the models behind Converse stop with ``end_turn`` and mean their calls; these stop for another reason
 _DISOWNED: Final = frozenset(
@@ -105,3 +111,53 @@ def _content(result: NormalizedToolResult) -> Wire:
     # the json member takes objects only
     output = to_json(result.output) if result.success else None
     return {"json": output} if isinstance(output, dict) else {"text": text_of(result)}
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64, first="a-zA-Z", padding="t_")
+HAS_PARALLEL: Final = False
+_READ: Final = frozenset({"inputSchema", "input_schema"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a ``toolSpec``."""
+    schema = to_bedrock(spec.input_schema)
+    tool_spec: Wire = {"name": name, **described(spec, options), "inputSchema": {"json": schema.schema}}
+    return exported({"toolSpec": tool_spec}, spec, schema, options, title="Bedrock")
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a ``toolSpec``; cache points and the models' own tools give nothing."""
+    tool_spec = as_dict(pick(tool, "toolSpec", "tool_spec"))
+    if tool_spec is None:
+        return []
+    schema = as_dict(pick(tool_spec, "inputSchema", "input_schema")) or {}
+    return [imported(tool_spec, where, schema.get("json"), read=_READ)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``toolChoice``. Converse cannot forbid tools that are declared: ``ToolChoiceError``."""
+    if choice.mode is ChoiceMode.NONE:
+        raise ToolChoiceError("Bedrock Converse cannot forbid tools: declare none, or let build_request leave them out")
+    if choice.is_forced and len(choice.tools) == 1:
+        return WireChoice({"tool": {"name": encode(choice.tools[0])}})
+    return WireChoice({choice.mode.value: {}}, is_whole=not choice.tools)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``toolChoice``."""
+    members = inside_of(value, "toolConfig", "toolChoice|tool_choice") or {}
+    if len(members) != 1:
+        return None
+    named = as_dict(members.get("tool"))
+    if named is not None:
+        name = text(named.get("name"))
+        return None if name is None else ToolChoice.tool(name)
+    if as_dict(members.get("auto")) is not None:
+        return ToolChoice()
+    return ToolChoice(ChoiceMode.ANY) if as_dict(members.get("any")) is not None else None
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
+    """Give the request's fields."""
+    config: Wire = {"tools": tools}
+    return {"toolConfig": config if choice is None else {**config, "toolChoice": choice}}

@@ -10,12 +10,18 @@ import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ChoiceMode, ToolChoice
+from toolrelay.formats._choices import Encode, WireChoice, inside_of, read_word, text
 from toolrelay.formats._gemini_stream import Stream
 from toolrelay.formats._output import error_text, to_json, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_gemini
+from toolrelay.schemas.gemini import from_gemini
 
 _FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _CUT_OFF: Final = "MAX_TOKENS"
@@ -105,3 +111,87 @@ def _response(result: NormalizedToolResult) -> Wire:
     output = to_json(result.output)
     is_taken_whole = isinstance(output, dict) and "output" not in output and "error" not in output
     return output if is_taken_whole else {"output": output}
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")
+HAS_PARALLEL: Final = False
+_NO_STRICT: Final = "is strict by the request: build_request asks for its mode VALIDATED"
+_DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
+_READ: Final = frozenset(
+    {
+        *("parameters", "parametersJsonSchema", "parameters_json_schema"),
+        *("response", "responseJsonSchema", "response_json_schema"),
+    }
+)
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a function declaration; one without parameters has no schema, for an empty object is refused."""
+    schema = to_gemini(spec.input_schema, upper_case_types=options.upper_case_types)
+    declaration: Wire = {"name": name, **described(spec, options)}
+    if schema.form == "json_schema":
+        declaration["parametersJsonSchema"] = schema.schema
+    elif schema.schema.get("properties"):
+        declaration["parameters"] = schema.schema
+    if spec.output_schema is not None:
+        declaration["responseJsonSchema"] = spec.output_schema
+    return exported(declaration, spec, schema, options, title="Gemini", has_output=True, no_strict=_NO_STRICT)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read the declarations of a tool, or a single one; Google's own tools give nothing."""
+    declarations = pick(tool, *_DECLARATIONS)
+    if declarations is None:
+        return [_declaration(tool, where)] if "name" in tool else []
+    listed = [as_dict(entry) or {} for entry in as_list(declarations)]
+    return [_declaration(entry, f"{where}.functionDeclarations[{index}]") for index, entry in enumerate(listed)]
+
+
+def _declaration(declaration: Wire, where: str) -> ImportedTool:
+    schema = pick(declaration, "parametersJsonSchema", "parameters_json_schema")
+    if schema is None:
+        schema = from_gemini(declaration.get("parameters"))
+    output = pick(declaration, "responseJsonSchema", "response_json_schema")
+    if output is None:
+        output = from_gemini(declaration.get("response"))
+    return imported(declaration, where, schema, read=_READ, output=output)
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``toolConfig``. Names beside ``AUTO`` are refused, so a subset that need not be called is ``VALIDATED``."""
+    mode = choice.mode.value.upper()
+    if choice.mode is ChoiceMode.AUTO and (choice.tools or choice.strict):
+        mode = "VALIDATED"
+    config: Wire = {"mode": mode}
+    if choice.tools:
+        config["allowedFunctionNames"] = [encode(name) for name in choice.tools]
+    return WireChoice({"functionCallingConfig": config})
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``toolConfig``, or a ``functionCallingConfig``."""
+    if isinstance(value, str):
+        return read_word(value)
+    config = inside_of(value, "toolConfig|tool_config", "functionCallingConfig|function_calling_config") or {}
+    spelled = text(config.get("mode"))
+    mode = {"AUTO": ChoiceMode.AUTO, "VALIDATED": ChoiceMode.AUTO, "ANY": ChoiceMode.ANY, "NONE": ChoiceMode.NONE}.get(
+        spelled or ""
+    )
+    if mode is None:
+        return None
+    allowed = as_list(pick(config, "allowedFunctionNames", "allowed_function_names"))
+    names = tuple(name for name in allowed if text(name)) if mode is not ChoiceMode.NONE else ()
+    return ToolChoice(mode, names, strict=spelled == "VALIDATED")
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
+    """Give the request's fields: all declarations are one tool."""
+    fields: Wire = {"tools": grouped(tools)}
+    return fields if choice is None else {**fields, "toolConfig": choice}
+
+
+def grouped(tools: list[Wire]) -> list[Wire]:
+    """Put declarations into the one tool that holds them, beside tools of other kinds."""
+    declarations = [tool for tool in tools if "name" in tool]
+    others = [tool for tool in tools if "name" not in tool]
+    return [{"functionDeclarations": declarations}, *others] if declarations else others

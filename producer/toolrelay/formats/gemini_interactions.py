@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from toolrelay.choices import ChoiceMode, ToolChoice
+from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, read_word, text
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, error_text, to_json, to_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_gemini_json_schema
+from toolrelay.schemas.gemini import from_gemini
 
 _DISOWNED: Final = frozenset({"failed", "cancelled"})
 
@@ -96,3 +102,53 @@ def _function_result(result: NormalizedToolResult) -> Wire:
     # a list would be read as content blocks: everything but an object goes as text
     output = to_json(result.output)
     return {**step, "result": output if isinstance(output, dict) else to_text(output)}
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")
+HAS_PARALLEL: Final = False
+_NO_STRICT: Final = "is strict by the request: build_request asks for its mode VALIDATED"
+_READ: Final = frozenset({"parameters"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a flat function tool."""
+    schema = to_gemini_json_schema(spec.input_schema)
+    tool: Wire = {"type": "function", "name": name, **described(spec, options)}
+    if len(schema.schema) > 1:  # more than its type
+        tool["parameters"] = schema.schema
+    return exported(tool, spec, schema, options, title="Gemini Interactions", no_strict=_NO_STRICT)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a function tool; Google's own give nothing."""
+    if tool.get("type", "function") != "function":
+        return []
+    return [imported(tool, where, from_gemini(tool.get("parameters")), read=_READ)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``generation_config.tool_choice``."""
+    is_validated = choice.strict and choice.mode is ChoiceMode.AUTO
+    mode = "validated" if is_validated else choice.mode.value
+    if not choice.tools:
+        return WireChoice(mode)
+    return WireChoice({"allowed_tools": {"mode": mode, "tools": [encode(name) for name in choice.tools]}})
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``tool_choice``."""
+    if isinstance(value, str):
+        return ToolChoice(strict=True) if value == "validated" else read_word(value)
+    allowed = inside_of(value, "generation_config", "tool_choice", "allowed_tools") or {}
+    is_validated = allowed.get("mode") == "validated"
+    mode = ChoiceMode.AUTO if is_validated else mode_of(allowed.get("mode"))
+    names = tuple(name for name in as_list(allowed.get("tools")) if text(name))
+    if mode is None or mode is ChoiceMode.NONE or not names:
+        return None
+    return ToolChoice(mode, names, strict=is_validated)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
+    """Give the request's fields."""
+    fields: Wire = {"tools": tools}
+    return fields if choice is None else {**fields, "generation_config": {"tool_choice": choice}}

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from toolrelay.choices import ToolChoice
+from toolrelay.formats import openai_chat
 from toolrelay.formats._arguments import read_arguments
+from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._protocol import FoundCall, Wire, pick
 from toolrelay.formats._stream import Drafts, WholeMessages
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import as_is
 
 #: where arguments stand, in the order in which they are looked for
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "input", "args")
@@ -46,3 +52,38 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
         }
         for result in results
     ]
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
+HAS_PARALLEL: Final = True
+_SCHEMA_KEYS: Final = ("input_schema", "inputSchema", "parameters", "args_schema")
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a plain dict; its name is one that most providers take."""
+    schema = as_is(spec.input_schema)
+    tool: Wire = {"name": name, **described(spec, options), "input_schema": schema.schema}
+    return exported(tool, spec, schema, options, title="this format")
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a dict with a name and a schema under one of the usual keys; any other kind of thing gives nothing."""
+    schema = pick(tool, *_SCHEMA_KEYS)
+    if "name" not in tool and schema is None:
+        return []
+    return [imported(tool, where, schema, read=frozenset(_SCHEMA_KEYS))]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write a choice as OpenAI Chat does, which most others read."""
+    return openai_chat.export_choice(choice, encode)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read a choice as OpenAI Chat writes it."""
+    return openai_chat.import_choice(value)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+    """Give the request's fields as OpenAI Chat has them."""
+    return openai_chat.request_fields(tools, choice, parallel)

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ToolChoice
 from toolrelay.formats import openai_chat
+from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts
-from toolrelay.models import NormalizedToolResult, ProblemKind
+from toolrelay.formats._text import as_text
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_openai
 
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
 #: how providers say that the model was done; other words stand for themselves, and nothing is settled by them
@@ -33,8 +39,8 @@ def find_call(payload: Wire) -> FoundCall | None:
     if extras:
         found.metadata["extras"] = extras
     if kind == _INVALID:
-        said = payload.get("error")
-        reason = f": {str(said)[:200]}" if said else ""
+        said = as_text(payload.get("error"))
+        reason = f": {said[:200]}" if said else ""
         found.refuse(f"parse error: LangChain could not read the arguments{reason}", ProblemKind.INVALID_JSON)
     return found
 
@@ -141,3 +147,43 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
         }
         for result in results
     ]
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
+HAS_PARALLEL: Final = True
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write what every chat model's ``bind_tools`` takes: OpenAI's form."""
+    schema = to_openai(spec.input_schema, strict=options.strict)
+    function: Wire = {"name": name, **described(spec, options), "parameters": schema.schema}
+    if options.strict:
+        function["strict"] = schema.form == "strict"
+    tool = {"type": "function", "function": function}
+    return exported(tool, spec, schema, options, title="LangChain", no_strict=None)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a ``BaseTool``, or any of the dicts that ``bind_tools`` takes."""
+    schema = pick(tool, "args_schema", "args", "input_schema")
+    if schema is None or "function" in tool:
+        return openai_chat.import_tool(tool, where)
+    definition: Wire = {key: tool[key] for key in ("name", "description") if key in tool}  # the rest is how it runs
+    return [imported(definition, where, schema, read=frozenset())]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``tool_choice`` for ``bind_tools``: the models have no subsets, and one tool is named by an object."""
+    if choice.is_forced and len(choice.tools) == 1:
+        return WireChoice({"type": "function", "function": {"name": encode(choice.tools[0])}})
+    return WireChoice(choice.mode.value, is_whole=not choice.tools)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``tool_choice``; ``True`` is ``any``."""
+    return openai_chat.import_choice("any" if value is True else value)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+    """Give the arguments of ``bind_tools``."""
+    return openai_chat.request_fields(tools, choice, parallel)

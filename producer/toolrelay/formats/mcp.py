@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
+from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts, WholeMessages
-from toolrelay.models import NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.models import NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import as_is
 
 _RPC_ID: Final = "jsonrpc_id"
 _SAMPLING: Final = "sampling"
@@ -89,3 +94,43 @@ def _call_tool_result(result: NormalizedToolResult) -> Wire:
 
 def _sampling_result(result: NormalizedToolResult) -> Wire:
     return {"type": "tool_result", "toolUseId": call_id(result), **_call_tool_result(result)}
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9._-", 128)
+HAS_PARALLEL: Final = False
+_READ: Final = frozenset({"inputSchema", "input_schema", "outputSchema", "output_schema"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a ``Tool`` as ``tools/list`` has it; output schemas that are no objects need the protocol 2026-07-28."""
+    schema = as_is(spec.input_schema)
+    tool: Wire = {"name": name, **described(spec, options), "inputSchema": schema.schema}
+    has_output = spec.output_schema is not None and spec.output_schema.get("type") == "object"
+    if has_output:
+        tool["outputSchema"] = spec.output_schema
+    return exported(tool, spec, schema, options, title="MCP", has_output=has_output)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a ``Tool`` in the wire's spelling or the SDK's."""
+    schema, output = pick(tool, "inputSchema", "input_schema"), pick(tool, "outputSchema", "output_schema")
+    return [imported(tool, where, schema, read=_READ, output=output)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:  # noqa: ARG001 # it never names a tool
+    """Write the ``toolChoice`` of a sampling request, which knows no single tools."""
+    mode = "required" if choice.is_forced else choice.mode.value
+    return WireChoice({"mode": mode}, is_whole=not choice.tools)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read a ``toolChoice``."""
+    members = inside_of(value, "toolChoice|tool_choice") or {}
+    mode = mode_of(members.get("mode"))
+    is_known = members.get("mode") in ("auto", "required", "none") and members.keys() == {"mode"}
+    return ToolChoice(mode or ChoiceMode.AUTO) if is_known else None
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
+    """Give the fields of a sampling request."""
+    return {"tools": tools} if choice is None else {"tools": tools, "toolChoice": choice}

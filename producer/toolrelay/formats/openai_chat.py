@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ToolChoice
+from toolrelay.formats import _choices
+from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, flagless_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts, StreamFault, fault_of
-from toolrelay.models import CallKind, NormalizedToolResult
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
+from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_openai
 
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
@@ -184,3 +190,47 @@ def _message(result: NormalizedToolResult) -> Wire:
     if result.provider_metadata.get(_LEGACY):
         return {"role": "function", "name": wire_name(result), "content": flagless_text(result)}
     return {"role": "tool", "tool_call_id": call_id(result), "content": flagless_text(result)}
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
+HAS_PARALLEL: Final = True
+_READ: Final = frozenset({"parameters"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a function tool; ``strict`` is written where it was asked for, ``false`` where the schema cannot be."""
+    schema = to_openai(spec.input_schema, strict=options.strict)
+    function: Wire = {"name": name, **described(spec, options), "parameters": schema.schema}
+    if options.strict:
+        function["strict"] = schema.form == "strict"
+    tool = {"type": "function", "function": function}
+    return exported(tool, spec, schema, options, title="OpenAI Chat", no_strict=None)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a function, nested, flat or of the old ``functions``, or a custom tool; other kinds give nothing."""
+    custom = as_dict(tool.get("custom"))
+    if custom is not None:
+        return [free_text(custom, where)]
+    if tool.get("type", "function") != "function":
+        return []
+    function = as_dict(tool.get("function")) or tool
+    return [imported(function, where, function.get("parameters"), read=_READ)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``tool_choice``."""
+    return _choices.write_openai(choice, encode, is_flat=False)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``tool_choice``, or the deprecated ``function_call``."""
+    return _choices.read_openai(value)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+    """Give the request's fields; the flag is refused where there are no tools."""
+    fields: Wire = {"tools": tools}
+    if choice is not None:
+        fields["tool_choice"] = choice
+    return fields if parallel is None else {**fields, "parallel_tool_calls": parallel}

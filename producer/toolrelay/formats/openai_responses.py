@@ -10,12 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from toolrelay.choices import ToolChoice
+from toolrelay.formats import _choices, openai_chat
 from toolrelay.formats import _responses_outputs as outputs
+from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._responses_stream import Stream
 from toolrelay.formats._stream import Drafts
-from toolrelay.models import CallKind, NormalizedToolResult
+from toolrelay.formats._text import as_text
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
+from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
+from toolrelay.names import Alphabet
+from toolrelay.schemas.export import to_openai
 
 _DISOWNED: Final = frozenset({"failed", "cancelled"})
 
@@ -32,7 +39,7 @@ def find_call(payload: Wire) -> FoundCall | None:
     _keep_what_is_echoed(found, payload)
     status = payload.get("status")
     if status is not None and status != "completed":
-        found.refuse(f"the call is truncated: its status is {status!r}")
+        found.refuse(f"the call is truncated: its status is {as_text(status)!r}")
     return found
 
 
@@ -134,3 +141,54 @@ def open_stream(drafts: Drafts) -> Stream:
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
     """Write one item a result, of the kind that its call asks for."""
     return [item for result in results for item in outputs.items_for(result)]
+
+
+TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
+HAS_PARALLEL: Final = True
+_READ: Final = frozenset({"parameters", "output_schema"})
+
+
+def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
+    """Write a flat function tool. ``strict`` always stands there: left out, it would mean yes, unlike in Chat."""
+    schema = to_openai(spec.input_schema, strict=options.strict)
+    tool: Wire = {"type": "function", "name": name, **described(spec, options), "parameters": schema.schema}
+    tool["strict"] = schema.form == "strict"
+    if spec.output_schema is not None:
+        tool["output_schema"] = spec.output_schema
+    return exported(tool, spec, schema, options, title="OpenAI Responses", has_output=True, no_strict=None)
+
+
+def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
+    """Read a function or custom tool, or those of a namespace; what OpenAI runs itself gives nothing."""
+    kind = tool.get("type", "function")
+    if kind == "namespace":
+        inside = [(index, as_dict(entry) or {}) for index, entry in enumerate(as_list(tool.get("tools")))]
+        return [one for index, entry in inside for one in _in_namespace(entry, f"{where}.tools[{index}]", tool)]
+    return _in_namespace(tool, where, {})
+
+
+def _in_namespace(tool: Wire, where: str, namespace: Wire) -> list[ImportedTool]:
+    kind = tool.get("type", "function")
+    name = word(namespace, "name")
+    if kind == "custom":
+        return [free_text(as_dict(tool.get("custom")) or tool, where, namespace=name)]
+    if kind != "function":
+        return []
+    function = as_dict(tool.get("function")) or tool
+    schema, output = function.get("parameters"), function.get("output_schema")
+    return [imported(function, where, schema, read=_READ, output=output, namespace=name)]
+
+
+def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
+    """Write ``tool_choice``: flat, where Chat has it nested."""
+    return _choices.write_openai(choice, encode, is_flat=True)
+
+
+def import_choice(value: Any) -> ToolChoice | None:
+    """Read ``tool_choice``; one that names a hosted tool gives ``None``."""
+    return _choices.read_openai(value)
+
+
+def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
+    """Give the request's fields, which are Chat's."""
+    return openai_chat.request_fields(tools, choice, parallel)

@@ -78,6 +78,8 @@ class Emitter:
             for pointer in waiting:
                 target = self._document.target(f"#{pointer}", pointer)
                 written[pointer], _ = self.schema(target.schema, Place(pointer, frozenset({"", pointer})))
+                if written[pointer].keys() == {"$ref"}:
+                    raise Unfit(pointer, "$ref", "a definition is nothing but a reference to itself")
         return {name: written[pointer] for pointer, name in self._definitions.items()}
 
     def _cut(self, target: Located, place: Place) -> Schema:
@@ -104,6 +106,8 @@ class Emitter:
         self._count += 1
         if self._count > _MAX_SCHEMAS:
             why = f"the schema has more than {_MAX_SCHEMAS} parts once its references are followed"
+            if self._dialect.is_closed:
+                raise Unfit(shape.place.pointer, "$ref", why)
             raise ToolExportError(why, pointer=shape.place.pointer)
         if shape.recursion is not None:
             return self._beside_reference(shape, self._reference_to(shape.recursion)), ArgumentNames()

@@ -1,0 +1,186 @@
+"""Tool definitions, to every provider and back.
+
+Pure functions of their arguments. What an export costs comes back as data; a tool that a provider cannot be told of is
+refused by itself, with the reason, and takes no other along.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from toolrelay.errors import InvalidToolError, ToolExportError
+from toolrelay.formats import FORMATS
+from toolrelay.formats._definitions import detect_tool, family_of
+from toolrelay.formats._plain import as_dict, as_list, json_copy
+from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._tools import ExportOptions, ImportedTool
+from toolrelay.formats.gemini import grouped
+from toolrelay.models import ProviderFormat, ToolSpec
+from toolrelay.names import ArgumentNames, NameMap
+from toolrelay.schemas._losses import Loss
+from toolrelay.translate import format_named
+
+
+@dataclass(frozen=True)
+class ExportedTools:
+    """Tools as a provider takes them."""
+
+    tools: list[Wire]
+    """Ready for the request's body: the value of its ``tools``; for Bedrock, of ``toolConfig.tools``."""
+    names: NameMap
+    """Goes back into ``read_calls(…, names=names)``, so that a wire name finds its tool, and arguments their names."""
+    losses: list[Loss] = field(default_factory=list)
+    refused: list[ToolExportError] = field(default_factory=list)
+    """Tools that are not among ``tools``, each as the error that says why."""
+
+    def raise_for_refused(self) -> ExportedTools:
+        """Raise the first refusal, if there is any; else give this back."""
+        if self.refused:
+            raise self.refused[0]
+        return self
+
+
+def export_tools(
+    specs: Iterable[ToolSpec],
+    provider_format: ProviderFormat | str,
+    *,
+    strict: bool = False,
+    upper_case_types: bool = False,
+    max_description_length: int | None = None,
+) -> ExportedTools:
+    """Write tools for a provider, with legal names and a schema that it takes.
+
+    ``strict`` asks for the providers' strict mode; a tool whose schema cannot be strict is sent without, and a loss
+    says why. ``upper_case_types`` is for Gemini's ``parameters``; ``max_description_length`` for endpoints that refuse
+    long descriptions.
+
+    >>> spec = ToolSpec("weather/lookup", "Weather of a city.", {"type": "object", "properties": {}})
+    >>> export_tools([spec], "anthropic").tools[0]["name"]
+    'weather_lookup'
+    """
+    chosen = format_named(provider_format)
+    options = ExportOptions(
+        strict=strict, upper_case_types=upper_case_types, max_description_length=max_description_length
+    )
+    return _export(list(specs), chosen, {}, options)
+
+
+def _export(
+    specs: list[ToolSpec], chosen: ProviderFormat, own_options: Mapping[int, ExportOptions], options: ExportOptions
+) -> ExportedTools:
+    wire = FORMATS[chosen]
+    to_wire = wire.TOOL_NAMES.encode(spec.name for spec in specs)
+    tools: list[Wire] = []
+    losses: list[Loss] = []
+    refused: list[ToolExportError] = []
+    arguments: dict[str, ArgumentNames] = {}
+    for index, spec in enumerate(specs):
+        if spec.name in arguments:
+            refused.append(ToolExportError("a tool of this name is there already", tool=spec.name))
+            continue
+        try:
+            tool = wire.export_tool(spec, to_wire[spec.name], own_options.get(index, options))
+        except ToolExportError as error:
+            refused.append(ToolExportError(error.why, pointer=error.pointer, tool=spec.name))
+            continue
+        tools.append(tool.tool)
+        losses += tool.losses
+        arguments[spec.name] = tool.arguments
+    names = NameMap({name: to_wire[name] for name in arguments}, arguments)
+    is_grouped = chosen is ProviderFormat.GEMINI
+    return ExportedTools(grouped(tools) if is_grouped else tools, names, losses, refused)
+
+
+def import_tools(tools: Any, provider_format: ProviderFormat | str | None = None) -> list[ToolSpec]:
+    """Read a provider's tool definitions; kinds that the provider defines and runs itself are skipped.
+
+    ``tools`` is the request's list, one definition, an SDK's objects, JSON text, or the whole body of a request, of
+    which ``tools`` wins over the deprecated ``functions``.
+
+    Raises ``InvalidToolError`` that says which one cannot be read.
+    """
+    chosen = None if provider_format is None else format_named(provider_format)
+    return [one.spec for _, found in _imported(tools, chosen) for one in found]
+
+
+def convert_tools(
+    tools: Any,
+    provider_format: ProviderFormat | str,
+    source_format: ProviderFormat | str | None = None,
+    *,
+    strict: bool | None = None,
+) -> ExportedTools:
+    """Write one provider's definitions for another: each tool's own ``strict`` is kept, unless it is given here.
+
+    Tools of other kinds pass between formats of one provider, and are reported otherwise.
+    """
+    chosen = format_named(provider_format)
+    source = None if source_format is None else format_named(source_format)
+    specs: list[ToolSpec] = []
+    options: dict[int, ExportOptions] = {}
+    passed: list[Wire] = []
+    losses: list[Loss] = []
+    for entry, found in _imported(tools, source):
+        if not found:
+            passed += _passed(entry, source or detect_tool(entry), chosen, losses)
+        for one in found:
+            wanted = one.strict if strict is None else strict
+            options[len(specs)] = ExportOptions(strict=wanted is True)
+            losses += _unread(one)
+            specs.append(one.spec)
+    result = _export(specs, chosen, options, ExportOptions())
+    return ExportedTools([*result.tools, *passed], result.names, losses + result.losses, result.refused)
+
+
+def _unread(one: ImportedTool) -> list[Loss]:
+    return [Loss("", member, "a tool's definition has no place for it", one.spec.name) for member in one.unread]
+
+
+def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses: list[Loss]) -> list[Wire]:
+    if family_of(source) == family_of(target):
+        copy: Wire = json_copy(entry)
+        return [copy]
+    kind = entry.get("type") or ", ".join(entry)
+    losses.append(Loss("", "tool", f"a tool of kind {kind!r} is {source.value}'s own, and left out"))
+    return []
+
+
+def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, list[ImportedTool]]]:
+    found: list[tuple[Wire, list[ImportedTool]]] = []
+    for index, item in enumerate(_entries(tools)):
+        entry = as_dict(item)
+        where = f"tools[{index}]"
+        if entry is None:
+            raise InvalidToolError(f"{where}: a definition is an object, got {type(item).__name__}")
+        wire = FORMATS[detect_tool(entry) if chosen is None else chosen]
+        found.append((entry, wire.import_tool(entry, where)))
+    return found
+
+
+def _entries(tools: Any) -> list[Any]:
+    if isinstance(tools, str | bytes):
+        try:
+            tools = json.loads(tools)
+        except (ValueError, RecursionError) as exc:
+            raise InvalidToolError(f"the definitions are no JSON: {exc}"[:300]) from exc
+    if isinstance(tools, list | tuple):
+        return list(tools)
+    body = as_dict(tools)
+    if body is None:
+        raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
+    body = as_dict(pick(body, "toolConfig")) or body
+    if body.get("type") == "namespace":
+        return [body]
+    for key in ("tools", "functions"):
+        if key in body:
+            return as_list(body[key])
+    return [body] if body.keys() & _DEFINITION else []
+
+
+#: members that tell a definition from a request's body without tools
+_DEFINITION: Final = frozenset(
+    {"name", "type", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations"}
+)

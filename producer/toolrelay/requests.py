@@ -1,0 +1,202 @@
+"""What a request says of tools: definitions and choice together, for a provider, and out of a provider's request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from toolrelay.choices import ChoiceMode, ToolChoice
+from toolrelay.definitions import ExportedTools, export_tools, import_tools
+from toolrelay.errors import InvalidToolError, ToolChoiceError, UndeclaredToolError
+from toolrelay.formats import FORMATS
+from toolrelay.formats._names import Names, decoder_of
+from toolrelay.formats._plain import as_dict
+from toolrelay.formats._protocol import Wire, pick
+from toolrelay.models import ProviderFormat, ToolSpec
+from toolrelay.names import NameMap
+from toolrelay.schemas._losses import Loss
+from toolrelay.translate import format_named
+
+_NAMES_SHOWN: Final = 20
+
+
+class ToolRequest(NamedTuple):
+    """What a request to a provider holds of tools and choice."""
+
+    fields: Wire
+    """To merge into the request's body; ``{}`` without tools, for the other fields are refused then."""
+    exported: ExportedTools
+
+    @property
+    def names(self) -> NameMap:
+        """For ``read_calls``."""
+        return self.exported.names
+
+    @property
+    def losses(self) -> list[Loss]:
+        """Those of the tools and of the choice."""
+        return self.exported.losses
+
+
+class ImportedRequest(NamedTuple):
+    """What a request's body said of tools and choice."""
+
+    specs: list[ToolSpec]
+    choice: ToolChoice | None
+
+
+def build_request(
+    specs: Iterable[ToolSpec],
+    provider_format: ProviderFormat | str,
+    choice: ToolChoice | None = None,
+    *,
+    strict: bool = False,
+    is_thinking: bool = False,
+    max_description_length: int | None = None,
+) -> ToolRequest:
+    """Give the fields of a request that declare these tools and this choice, and what they lost.
+
+    Where a provider has no subsets, only the chosen tools are declared. ``is_thinking``: Anthropic's extended thinking
+    is on, which takes no forced call.
+
+    >>> spec = ToolSpec("clock", "The time.", {"type": "object", "properties": {}})
+    >>> build_request([spec], "openai", ToolChoice(ChoiceMode.ANY)).fields["tool_choice"]
+    'required'
+
+    Raises ``UndeclaredToolError`` for a choice of a tool that is not declared, ``ToolChoiceError`` for what the
+    provider cannot be told.
+    """
+    chosen = format_named(provider_format)
+    if choice is not None and choice.is_forced and is_thinking and chosen is ProviderFormat.ANTHROPIC:
+        raise ToolChoiceError(
+            "Anthropic takes no forced tool choice while thinking is on: choose 'auto', or turn thinking off this turn"
+        )
+    exported = export_tools(specs, chosen, strict=strict, max_description_length=max_description_length)
+    if strict and chosen in _VALIDATING:
+        choice = choice or ToolChoice()
+        choice = ToolChoice(choice.mode, choice.tools, choice.parallel, strict=True)
+        kept = [loss for loss in exported.losses if (loss.pointer, loss.what) != ("", "strict")]
+        exported = ExportedTools(exported.tools, exported.names, kept, exported.refused)
+    if choice is None:
+        return ToolRequest(
+            FORMATS[chosen].request_fields(exported.tools, None, None) if exported.tools else {}, exported
+        )
+    return _with_choice(exported, choice, chosen)
+
+
+#: a call's schema is enforced by the request's mode there, not by the tool
+_VALIDATING: Final = frozenset({ProviderFormat.GEMINI, ProviderFormat.GEMINI_INTERACTIONS})
+
+
+def _with_choice(exported: ExportedTools, choice: ToolChoice, chosen: ProviderFormat) -> ToolRequest:
+    wire = FORMATS[chosen]
+    encoder = _encoder(choice, chosen, exported.names)
+    losses = list(exported.losses)
+    tools = exported.tools
+    if choice.mode is ChoiceMode.NONE and chosen is ProviderFormat.BEDROCK:
+        losses.append(Loss("", "tool_choice", "Converse cannot forbid tools that are declared: none are"))
+        tools = []
+    if choice.parallel is False and not wire.HAS_PARALLEL:
+        losses.append(Loss("", "parallel", "this provider cannot be told to make one call at a time"))
+    fields: Wire = {}
+    if tools:
+        value, is_whole = wire.export_choice(choice, encoder.__getitem__)
+        if not is_whole:
+            allowed = {encoder[name] for name in choice.tools}
+            named = zip(exported.names, tools, strict=True)
+            tools = [tool for wire_name, tool in named if wire_name in allowed]
+        fields = wire.request_fields(tools, value, choice.parallel)
+    return ToolRequest(fields, ExportedTools(tools, exported.names, losses, exported.refused))
+
+
+def import_request(body: Any, provider_format: ProviderFormat | str | None = None) -> ImportedRequest:
+    """Read tools and choice out of a request's body: a dict, JSON text or an SDK's object.
+
+    OpenAI's deprecated ``functions`` and ``function_call`` count where the new fields are not there.
+
+    Raises ``InvalidToolError`` for a definition that cannot be read.
+    """
+    members = as_dict(_parsed(body))
+    if members is None:
+        raise InvalidToolError(f"a request's body must be an object, got {type(body).__name__}")
+    config = as_dict(pick(members, "generation_config", "generationConfig")) or {}
+    value = pick(members, "tool_choice", "toolChoice", "toolConfig", "tool_config")
+    if value is None:
+        value = pick(config, "tool_choice")
+    if value is None and "tools" not in members:
+        value = members.get("function_call")
+    choice = None if value is None else import_tool_choice(value, provider_format)
+    parallel = members.get("parallel_tool_calls")
+    if isinstance(parallel, bool):
+        choice = choice or ToolChoice()
+        choice = ToolChoice(choice.mode, choice.tools, parallel, choice.strict)
+    return ImportedRequest(import_tools(members, provider_format), choice)
+
+
+def _parsed(body: Any) -> Any:
+    if not isinstance(body, str | bytes):
+        return body
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidToolError(f"the request's body is no JSON: {exc}"[:300]) from exc
+
+
+def export_tool_choice(
+    choice: ToolChoice, provider_format: ProviderFormat | str, names: NameMap | Mapping[str, str] | None = None
+) -> Any:
+    """Write a choice: ``tool_choice`` of OpenAI and Anthropic, ``toolConfig`` of Gemini, ``toolChoice`` of Bedrock.
+
+    ``names``, those of the exported tools, gives the names on the wire; without it they are made as for the choice's
+    tools alone. Anthropic, Bedrock, LangChain and MCP have no subsets of several tools: declare only those beside this
+    value, as ``build_request`` does. Whether calls may be parallel is another field of OpenAI's requests.
+
+    Raises ``UndeclaredToolError`` for a tool that is not in ``names``, ``ToolChoiceError`` for what cannot be said.
+    """
+    chosen = format_named(provider_format)
+    return FORMATS[chosen].export_choice(choice, _encoder(choice, chosen, names).__getitem__).value
+
+
+def _encoder(
+    choice: ToolChoice, chosen: ProviderFormat, names: NameMap | Mapping[str, str] | None
+) -> Mapping[str, str]:
+    if names is None:
+        return FORMATS[chosen].TOOL_NAMES.encode(choice.tools)
+    to_wire = {name: wire_name for wire_name, name in names.items()}
+    for name in choice.tools:
+        if name not in to_wire:
+            declared = ", ".join(sorted(to_wire)[:_NAMES_SHOWN]) or "none"
+            raise UndeclaredToolError(f"the choice names {name!r}, which is not declared; declared are: {declared}")
+    return to_wire
+
+
+def import_tool_choice(
+    value: Any, provider_format: ProviderFormat | str | None = None, names: Names | None = None
+) -> ToolChoice | None:
+    """Read a provider's tool choice; ``None``, and no guess, for a shape that nobody writes.
+
+    A bare function name, and the deprecated ``{"name": …}``, mean that function. ``names`` turns wire names back.
+
+    >>> import_tool_choice("required").mode
+    <ChoiceMode.ANY: 'any'>
+    """
+    chosen = None if provider_format is None else format_named(provider_format)
+    order = [*([] if chosen is None else [chosen]), *_READERS]
+    choice = next((found for one in order if (found := FORMATS[one].import_choice(value)) is not None), None)
+    if choice is None or names is None:
+        return choice
+    decode = decoder_of(names)
+    tools = tuple(decode(name).name for name in choice.tools)
+    return ToolChoice(choice.mode, tools, choice.parallel, choice.strict)
+
+
+#: whose readers are asked where no format is named, or where it reads nothing: their shapes do not meet
+_READERS: Final = (
+    ProviderFormat.OPENAI,
+    ProviderFormat.ANTHROPIC,
+    ProviderFormat.GEMINI,
+    ProviderFormat.GEMINI_INTERACTIONS,
+    ProviderFormat.BEDROCK,
+    ProviderFormat.MCP,
+)

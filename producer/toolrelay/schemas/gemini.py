@@ -1,0 +1,63 @@
+"""Gemini's own schema message, read as JSON Schema: types in upper case, ``nullable``, numbers written as text."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from toolrelay.schemas._document import Schema, replace_subschemas
+
+_COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+#: members of the message as the SDK spells them
+_SPELLINGS: Final = {
+    "any_of": "anyOf",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "additional_properties": "additionalProperties",
+    "property_ordering": "propertyOrdering",
+}
+
+
+def from_gemini(schema: Any) -> Any:
+    """Give the JSON Schema of a ``Schema`` message; what is no object is given back as it is."""
+    return _read(schema) if isinstance(schema, dict) else schema
+
+
+def _read(schema: Schema) -> Schema:
+    spelled = {_SPELLINGS.get(keyword, keyword): value for keyword, value in schema.items() if value is not None}
+    result = replace_subschemas(spelled, _read)
+    result.pop("propertyOrdering", None)
+    kind = result.get("type")
+    if isinstance(kind, str):
+        result["type"] = kind.lower()
+        if result["type"] == "type_unspecified":
+            del result["type"]
+    for keyword in _COUNTS:
+        if isinstance(result.get(keyword), str) and result[keyword].isdecimal():
+            result[keyword] = int(result[keyword])
+    if result.get("type") in ("integer", "number") and isinstance(result.get("enum"), list):
+        result["enum"] = [_number(value) for value in result["enum"]]
+    return _nullable(result) if result.pop("nullable", False) is True else result
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return int(value) if value.lstrip("-").isdecimal() else number
+
+
+def _nullable(schema: Schema) -> Schema:
+    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]
+    if "anyOf" in schema:
+        schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
+    elif isinstance(schema.get("type"), str) and schema["type"] != "null":
+        schema["type"] = [schema["type"], "null"]
+    return schema
