@@ -3,6 +3,9 @@
 The validator leads: it names the place and the type it wanted, and only there, and only where nothing is lost, a value
 is written anew. So a text parameter that holds JSON stays text, and ``$ref``, ``anyOf`` and conditions need no second
 reading of the schema. https://json-schema.org/draft/2020-12/json-schema-validation#name-type
+
+A null that the schema does not take, in a place that may be left out, is left out: a strict form of the schema makes
+models write every property, and null is its word for "none". Models do so without being asked, too.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ _MAX_ROUNDS: Final = 8  # a list written as text may hold integers written as te
 _MAX_CHOICES: Final = 32  # places whose type is one of several, tried one by one in each round
 _MAX_ERRORS: Final = 10_000
 _NOTHING: Final = object()
+_LEFT_OUT: Final = object()
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -42,6 +46,7 @@ class _Edit(NamedTuple):
     path: Path
     value: Any
     detail: str
+    kind: str = "coerced"
 
 
 def coerce(validator: Validator, value: Any) -> Coerced:
@@ -53,11 +58,16 @@ def coerce(validator: Validator, value: Any) -> Coerced:
         changed = _apply(value, made)
         if made:
             errors = errors_of(validator, changed)
+            needed = _missed(made, errors)
+            if needed:
+                made = [edit for edit in made if edit.path not in needed]
+                changed = _apply(value, made)
+                errors = errors_of(validator, changed)
         for choice in [error for error in errors if _branches(error)][:_MAX_CHOICES]:
             for edit_group in _branch_edits(changed, choice):
                 attempt = _apply(changed, edit_group)
                 remaining = errors_of(validator, attempt)
-                if not any(_is_same(choice, other) for other in remaining):
+                if not any(_is_same(choice, other) for other in remaining) and not _missed(edit_group, remaining):
                     made, changed, errors = [*made, *edit_group], attempt, remaining
                     break
         if not made:
@@ -93,7 +103,7 @@ def _with_whole_floats(
             value = _apply(value, found)
             edits |= {edit.path: edit for edit in found}
             errors = errors_of(validator, value)
-    repairs = tuple(Repair(kind="coerced", path=pointer(edit.path), detail=edit.detail) for edit in edits.values())
+    repairs = tuple(Repair(kind=edit.kind, path=pointer(edit.path), detail=edit.detail) for edit in edits.values())
     return Coerced(value, repairs, errors)
 
 
@@ -133,11 +143,23 @@ def _is_same(error: ValidationError, other: ValidationError) -> bool:
     return error.instance_path == other.instance_path and error.schema_path == other.schema_path
 
 
+def _missed(edits: list[_Edit], errors: list[ValidationError]) -> set[Path]:
+    """Find what was left out and must not be: the model then hears of its null, not of something missing."""
+    required = {
+        (*error.instance_path, error.kind.property)
+        for error in errors
+        if isinstance(error.kind, ValidationErrorKind.Required)
+    }
+    return {edit.path for edit in edits if edit.value is _LEFT_OUT and edit.path in required}
+
+
 def _edit(value: Any, error: ValidationError) -> _Edit | None:
-    if not isinstance(error.kind, ValidationErrorKind.Type):
-        return None
     path = tuple(error.instance_path)
     text = _at(value, path)
+    if text is None and path and isinstance(path[-1], str):
+        return _Edit(path, _LEFT_OUT, "null → left out", kind="left_out")
+    if not isinstance(error.kind, ValidationErrorKind.Type):
+        return None
     if not isinstance(text, str):
         return None
     for wanted in error.kind.types:
@@ -226,5 +248,8 @@ def _apply(value: Any, edits: Iterable[_Edit]) -> Any:
                 child = parent[key] = child.copy()
                 copies.add(id(child))
             parent, key = child, part
-        parent[key] = edit.value
+        if edit.value is _LEFT_OUT:
+            del parent[key]
+        else:
+            parent[key] = edit.value
     return holder[0]

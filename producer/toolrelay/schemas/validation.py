@@ -17,7 +17,7 @@ from jsonschema_rs import ValidationError, ValidationErrorKind, validator_for
 
 from toolrelay.errors import RegistrationError, SchemaMismatchError
 from toolrelay.models import Repair
-from toolrelay.schemas.coercion import coerce, errors_of, pointer
+from toolrelay.schemas.coercion import Coerced, coerce, errors_of, pointer
 
 _MAX_COMPILED: Final = 512
 _MAX_PROBLEMS: Final = 5
@@ -52,12 +52,15 @@ class CompiledSchema:
         except (ValueError, RecursionError) as exc:
             raise RegistrationError(f"the schema is no JSON: {exc}") from exc
 
-    def check_arguments(self, arguments: dict[str, Any]) -> CheckedArguments:
+    def check_arguments(self, arguments: dict[str, Any], *, lenient: bool = True) -> CheckedArguments:
         """Check a call's arguments; see the function of this name."""
         try:
-            if self._validator.is_valid(arguments) and not _has_whole_float(arguments):
+            if self._validator.is_valid(arguments) and not (lenient and _has_whole_float(arguments)):
                 return CheckedArguments(arguments)
-            coerced = coerce(self._validator, arguments)
+            if lenient:
+                coerced = coerce(self._validator, arguments)
+            else:
+                coerced = Coerced(arguments, (), errors_of(self._validator, arguments))
         except RecursionError as exc:
             raise SchemaMismatchError("the arguments are nested too deeply") from exc
         except ValueError as exc:
@@ -85,16 +88,18 @@ def compile_schema(schema: Mapping[str, Any]) -> CompiledSchema:
     return _compile(text)
 
 
-def check_arguments(schema: Mapping[str, Any], arguments: dict[str, Any]) -> CheckedArguments:
+def check_arguments(schema: Mapping[str, Any], arguments: dict[str, Any], *, lenient: bool = True) -> CheckedArguments:
     """Check a call's arguments, coercing what loses nothing and recording each coercion as a ``Repair``.
 
     >>> check_arguments({"properties": {"days": {"type": "integer"}}}, {"days": "5"})
     CheckedArguments(repairs=(Repair(kind='coerced', path='/days', detail='string → integer'),))
 
+    A null that is not allowed, of a property that may be left out, is left out. ``lenient=False`` changes nothing.
+
     The arguments are never changed in place. ``SchemaMismatchError`` says for the model what it has to repair. Who
     checks the same schema often keeps ``compile_schema(schema)``.
     """
-    return compile_schema(schema).check_arguments(arguments)
+    return compile_schema(schema).check_arguments(arguments, lenient=lenient)
 
 
 def check_output(schema: Mapping[str, Any], output: Any) -> None:
