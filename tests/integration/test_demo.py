@@ -106,7 +106,7 @@ def test_nothing_is_left_behind(demo: Ran) -> None:
         assert started_by(demo.mark) == []
 
 
-@pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
 def test_nothing_is_left_behind_when_it_is_ended_early(stop: signal.Signals, code: int, tmp_path: Path) -> None:
     mark = secrets.token_hex(8)
     environment = {**os.environ, "TMPDIR": str(tmp_path), MARK: mark}

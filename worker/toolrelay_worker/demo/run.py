@@ -54,7 +54,8 @@ def run(console: Console) -> list[str]:
 
     Raises ``DemoError`` when it could not be run at all.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that everything is stopped
+    for number in (signal.SIGTERM, signal.SIGHUP):  # also when the terminal is closed, everything is stopped
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     _forget_settings()
     with ExitStack() as stack:
         console.print("starting a private server and two workers", soft_wrap=True)
