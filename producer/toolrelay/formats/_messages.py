@@ -45,6 +45,16 @@ def find_in(message: Any, chosen: ProviderFormat | None) -> list[Located]:
     return found
 
 
+def payload_of(message: Any) -> tuple[Wire, ProviderFormat]:
+    """Give a single message as a dict, and whose it is; raises ``InvalidPayloadError`` for what is none."""
+    if isinstance(message, (str, bytes, bytearray)):
+        message = _parsed(message)
+    payload = as_dict(message)
+    if payload is None:
+        raise InvalidPayloadError(f"the message is {_named(message)}; {_ADVICE}")
+    return payload, detect(payload)
+
+
 def _named(value: Any) -> str:
     return "null" if value is None else f"of type {type(value).__name__}"
 

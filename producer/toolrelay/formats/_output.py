@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from toolrelay.formats._ids import call_id_of
 from toolrelay.formats._json import MAX_INTEGER_BITS, MAX_NESTING
 from toolrelay.formats._text import well_formed
 from toolrelay.models import NormalizedToolResult
@@ -18,8 +19,8 @@ _TOO_DEEP: Final = "…"
 
 
 def call_id(result: NormalizedToolResult) -> str:
-    """Give the id to echo: the provider's, or ours where it sent none."""
-    return result.provider_call_id or result.tool_call_id
+    """Give the id to echo: the provider's, or one made of ours where it sent none."""
+    return call_id_of(result.provider_call_id, result.tool_call_id) or result.tool_call_id
 
 
 def wire_name(result: NormalizedToolResult) -> str:

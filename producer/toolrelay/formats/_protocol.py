@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolrelay.formats._choices import Encode, WireChoice
     from toolrelay.formats._stream import Drafts, StreamReader
     from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool
+    from toolrelay.formats._written import Cut, WrittenCall
     from toolrelay.models import ToolSpec
     from toolrelay.names import Alphabet
 
@@ -51,6 +52,12 @@ class WireFormat(Protocol):
 
     def format_results(self, results: Sequence[NormalizedToolResult]) -> list[Wire]:
         """Write what has to be appended to the conversation, every result answered once and in this order."""
+
+    def write_calls(self, calls: Sequence[WrittenCall]) -> list[Wire]:
+        """Write the model's turn that makes these calls, as it stands in the conversation's history."""
+
+    def write_stream(self, calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+        """Write the events that stream these calls, with their end; ``head`` has the turn's ``id`` and ``model``."""
 
     def open_stream(self, drafts: Drafts) -> StreamReader:
         """Give the reader of one stream of this provider's events; it tells the drafts what it sees."""

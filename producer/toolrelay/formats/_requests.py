@@ -7,6 +7,7 @@ from typing import Any
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
 from toolrelay.formats._names import Decode
+from toolrelay.formats._output import to_json
 from toolrelay.formats._protocol import FoundCall
 from toolrelay.formats._text import as_text
 from toolrelay.models import CallKind, CallProblem, NormalizedToolRequest, ProblemKind, ProviderFormat, Repair
@@ -24,7 +25,7 @@ def request_of(
     values, repairs, problem = _arguments_of(call, max_arguments_bytes)
     wire_name = as_text(call.name) if isinstance(call.name, str) else None
     name = wire_name or ""
-    metadata = call.metadata
+    metadata = to_json(call.metadata) if call.metadata else {}  # it travels, whatever a broken server put there
     if wire_name is None:
         problem = _no_name(call)
     elif decode is not None:

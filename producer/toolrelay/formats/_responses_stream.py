@@ -46,7 +46,7 @@ class Stream:
 
     def feed(self, event: Wire) -> None:
         """Read one event; what streams in from tools that run at OpenAI's is passed over."""
-        kind = event.get("type")
+        kind = word(event, "type") or ""
         self._count(event.get("sequence_number"))
         if kind in _PIECES:
             self._piece(event)

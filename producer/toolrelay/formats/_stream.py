@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 from toolrelay.formats._json import decode_fast
 from toolrelay.formats._protocol import FoundCall, Wire
+from toolrelay.formats._text import as_text
 from toolrelay.models import CallKind, ProblemKind
 
 #: no turn has more calls; a stream that goes on opening them is broken or malicious
@@ -292,7 +293,8 @@ def label(value: Any) -> int | str | None:
 def fault_of(event: Wire, error: Any) -> str:
     """Say what a provider's error event says, in one line."""
     said = error if isinstance(error, dict) else event
-    parts = [str(said[key])[:200] for key in ("type", "code", "status", "message") if said.get(key) not in (None, "")]
+    texts = (as_text(said.get(key)) for key in ("type", "code", "status", "message"))
+    parts = [text[:200] for text in texts if text]
     return "the provider ended the stream with an error" + (f" ({', '.join(parts)})" if parts else "")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+#: a longer number is nobody's id, and Python may refuse to write it
+_MAX_ID_BITS: Final = 1024
 
 
 def is_well_formed(text: str) -> bool:
@@ -28,4 +31,5 @@ def as_text(value: Any) -> str | None:
     """
     if isinstance(value, str):
         return well_formed(value) or None
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= _MAX_ID_BITS
+    return str(value) if is_number else None

@@ -11,12 +11,14 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, named_tool, read_word
+from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_anthropic
@@ -25,6 +27,8 @@ from toolrelay.schemas.export import to_anthropic
 _PAUSED: Final = frozenset({"pause_turn", "compaction"})
 #: the model was stopped while it wrote; in a stream the calls before that are known to be whole
 _CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+#: the API checks it on the call and on its answer
+CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_-")
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -120,7 +124,7 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 def _tool_result(result: NormalizedToolResult) -> Wire:
-    block: Wire = {"type": "tool_result", "tool_use_id": call_id(result), "content": text_of(result)}
+    block: Wire = {"type": "tool_result", "tool_use_id": CALL_IDS.encode(call_id(result)), "content": text_of(result)}
     if not result.success:
         block["is_error"] = True
     toolset = result.provider_metadata.get("toolset")
@@ -182,3 +186,32 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     if choice is None and parallel is False:
         choice = {"type": "auto", "disable_parallel_tool_use": True}
     return {"tools": tools} if choice is None else {"tools": tools, "tool_choice": choice}
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one assistant message."""
+    return [{"role": "assistant", "content": [_tool_use(call, call.arguments) for call in calls]}] if calls else []
+
+
+def _tool_use(call: WrittenCall, arguments: Wire) -> Wire:
+    block = {"type": "tool_use", "id": CALL_IDS.encode(call.call_id), "name": call.name, "input": arguments}
+    toolset, caller = call.echo("toolset"), call.echo("caller")
+    if toolset is not None:
+        block["toolset_name"] = toolset
+    if caller is not None:
+        block["caller"] = caller
+    return block
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+    """Write message events: a block a call, its input in pieces."""
+    message = {"type": "message", "role": "assistant", **head, "content": [], "stop_reason": None}
+    events: list[Wire] = [{"type": "message_start", "message": message}]
+    for index, call in enumerate(calls):
+        events.append({"type": "content_block_start", "index": index, "content_block": _tool_use(call, {})})
+        for piece in cut(call.text):
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": {"stop_reason": "tool_use" if calls else "end_turn"}})
+    return [*events, {"type": "message_stop"}]

@@ -9,12 +9,14 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.errors import ToolChoiceError
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, text
+from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, text_of, to_json
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_bedrock
@@ -25,6 +27,7 @@ _DISOWNED: Final = frozenset(
 )
 #: in a stream the calls before that are known to be whole
 _CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_.:-")
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -104,7 +107,8 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 def _tool_result(result: NormalizedToolResult) -> Wire:
     status = "success" if result.success else "error"
-    return {"toolResult": {"toolUseId": call_id(result), "content": [_content(result)], "status": status}}
+    identity = CALL_IDS.encode(call_id(result))
+    return {"toolResult": {"toolUseId": identity, "content": [_content(result)], "status": status}}
 
 
 def _content(result: NormalizedToolResult) -> Wire:
@@ -161,3 +165,25 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     """Give the request's fields."""
     config: Wire = {"tools": tools}
     return {"toolConfig": config if choice is None else {**config, "toolChoice": choice}}
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one assistant message."""
+    content = [{"toolUse": {**_tool_use(call), "input": call.arguments}} for call in calls]
+    return [{"role": "assistant", "content": content}] if calls else []
+
+
+def _tool_use(call: WrittenCall) -> Wire:
+    return {"toolUseId": CALL_IDS.encode(call.call_id), "name": call.name}
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:  # noqa: ARG001 # see below
+    """Write events of ``ConverseStream``; they have no place for what is in ``head``."""
+    events: list[Wire] = [{"messageStart": {"role": "assistant"}}]
+    for index, call in enumerate(calls):
+        place = {"contentBlockIndex": index}
+        events.append({"contentBlockStart": {"start": {"toolUse": _tool_use(call)}, **place}})
+        inputs: list[Wire] = [{"toolUse": {"input": piece}} for piece in cut(call.text)]
+        events += [{"contentBlockDelta": {"delta": delta, **place}} for delta in inputs]
+        events.append({"contentBlockStop": place})
+    return [*events, {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}]

@@ -18,6 +18,7 @@ from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_gemini
@@ -195,3 +196,27 @@ def grouped(tools: list[Wire]) -> list[Wire]:
     declarations = [tool for tool in tools if "name" in tool]
     others = [tool for tool in tools if "name" not in tool]
     return [{"functionDeclarations": declarations}, *others] if declarations else others
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one content of the model: one step, its calls together, each signature on the part that came with it."""
+    return [{"role": "model", "parts": [_call_part(call) for call in calls]}] if calls else []
+
+
+def _call_part(call: WrittenCall) -> Wire:
+    function: Wire = {"name": call.name, "args": call.arguments}
+    if call.has_id:  # an id that Gemini never sent has no meaning there
+        function["id"] = call.call_id
+    signature = call.echo(_SIGNATURE)
+    part: Wire = {"functionCall": function}
+    return part if signature is None else {**part, "thoughtSignature": signature}
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:  # noqa: ARG001 # whole calls
+    """Write a chunk a call: outside of Vertex, Gemini does not cut calls."""
+    parts = [_call_part(call) for call in calls]
+    chunks = [{"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]} for part in parts]
+    last = {"index": 0, "content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}
+    around = {"responseId": head.get("id"), "modelVersion": head.get("model")}
+    known = {key: value for key, value in around.items() if value is not None}
+    return [{**chunk, **known} for chunk in [*chunks, {"candidates": [last]}]]

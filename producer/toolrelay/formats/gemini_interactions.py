@@ -13,6 +13,7 @@ from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_gemini_json_schema
@@ -152,3 +153,25 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     """Give the request's fields."""
     fields: Wire = {"tools": tools}
     return fields if choice is None else {**fields, "generation_config": {"tool_choice": choice}}
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one ``function_call`` step a call."""
+    return [_step(call, call.arguments) for call in calls]
+
+
+def _step(call: WrittenCall, arguments: Wire) -> Wire:
+    return {"type": "function_call", "id": call.call_id, "name": call.name, "arguments": arguments}
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+    """Write the events of an interaction: a step a call, its arguments in pieces."""
+    events: list[Wire] = [{"event_type": "interaction.created", "interaction": {**head, "status": "in_progress"}}]
+    for index, call in enumerate(calls):
+        events.append({"event_type": "step.start", "index": index, "step": _step(call, {})})
+        for piece in cut(call.text):
+            delta = {"type": "arguments_delta", "arguments": piece}
+            events.append({"event_type": "step.delta", "index": index, "delta": delta})
+        events.append({"event_type": "step.stop", "index": index})
+    status = "requires_action" if calls else "completed"
+    return [*events, {"event_type": "interaction.completed", "interaction": {**head, "status": status}}]

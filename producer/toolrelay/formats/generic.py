@@ -13,6 +13,7 @@ from toolrelay.formats._output import call_id, text_of, wire_name
 from toolrelay.formats._protocol import FoundCall, Wire, pick
 from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import as_is
@@ -87,3 +88,13 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the request's fields as OpenAI Chat has them."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one plain dict a call."""
+    return [{"id": call.call_id, "name": call.name, "arguments": call.arguments} for call in calls]
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:  # noqa: ARG001 # whole calls
+    """Write the same dicts: a format that nobody knows has no deltas."""
+    return write_calls(calls)

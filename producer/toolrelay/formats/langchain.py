@@ -19,6 +19,7 @@ from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import RAW, Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
@@ -187,3 +188,45 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the arguments of ``bind_tools``."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one ``AIMessage``, as the dict that LangChain reads messages from."""
+    if not calls:
+        return []
+    good = [call for call in calls if RAW not in call.arguments]
+    bad = [call for call in calls if RAW in call.arguments]
+    message: Wire = {"type": "ai", "content": "", "tool_calls": [_entry(call) for call in good]}
+    if bad:
+        message["invalid_tool_calls"] = [_invalid(call) for call in bad]
+    return [message]
+
+
+def _entry(call: WrittenCall) -> Wire:
+    entry: Wire = {"type": "tool_call", "name": call.name, "args": call.arguments, "id": call.call_id}
+    extras = call.echo("extras")
+    return entry if extras is None else {**entry, "extras": extras}
+
+
+def _invalid(call: WrittenCall) -> Wire:
+    problem = call.request.problem
+    said = None if problem is None else problem.message
+    return {"type": _INVALID, "name": call.name, "args": call.arguments[RAW], "id": call.call_id, "error": said}
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+    """Write ``AIMessageChunk`` dicts: id and name with a call's first, then its arguments, then the last chunk."""
+    chunks: list[Wire] = []
+    for index, call in enumerate(calls):
+        chunks.append(_chunk(index, name=call.name, args="", id=call.call_id))
+        chunks += [_chunk(index, name=None, args=piece, id=None) for piece in cut(call.text)]
+    metadata = {"finish_reason": "tool_calls" if calls else "stop"}
+    if head.get("model") is not None:
+        metadata["model_name"] = head["model"]
+    last = {"type": "AIMessageChunk", "content": "", "chunk_position": "last", "response_metadata": metadata}
+    return [*chunks, last]
+
+
+def _chunk(index: int, **members: Any) -> Wire:
+    chunk = {"type": "tool_call_chunk", **members, "index": index}
+    return {"type": "AIMessageChunk", "content": "", "tool_call_chunks": [chunk]}

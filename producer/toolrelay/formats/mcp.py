@@ -16,6 +16,7 @@ from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import as_is
@@ -134,3 +135,26 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
     """Give the fields of a sampling request."""
     return {"tools": tools} if choice is None else {"tools": tools, "toolChoice": choice}
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one ``tools/call`` request a call, or one sampling answer if the calls were sampled."""
+    if calls and all(call.echo(_SAMPLING) for call in calls):
+        uses = [{"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments} for call in calls]
+        return [{"role": "assistant", "content": uses, "stopReason": "toolUse"}]
+    return [_request(call) for call in calls]
+
+
+def _request(call: WrittenCall) -> Wire:
+    identity = call.echo(_RPC_ID)
+    return {
+        "jsonrpc": "2.0",
+        "id": call.call_id if identity is None else identity,
+        "method": "tools/call",
+        "params": {"name": call.name, "arguments": call.arguments},
+    }
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:  # noqa: ARG001 # whole messages
+    """Write the same messages: MCP does not cut them."""
+    return write_calls(calls)

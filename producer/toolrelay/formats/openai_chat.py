@@ -18,6 +18,7 @@ from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts, StreamFault, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
@@ -234,3 +235,37 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     if choice is not None:
         fields["tool_choice"] = choice
     return fields if parallel is None else {**fields, "parallel_tool_calls": parallel}
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one assistant message."""
+    if len(calls) == 1 and calls[0].echo(_LEGACY):
+        function = {"name": calls[0].name, "arguments": calls[0].text}
+        return [{"role": "assistant", "content": None, "function_call": function}]
+    return [{"role": "assistant", "content": None, "tool_calls": [_entry(call) for call in calls]}] if calls else []
+
+
+def _entry(call: WrittenCall) -> Wire:
+    if call.is_custom:
+        return {"id": call.call_id, "type": "custom", "custom": {"name": call.name, "input": call.free_text}}
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+    """Write completion chunks: id, type and name with a call's first, then its arguments, then the finish reason."""
+    deltas: list[Wire] = []
+    for index, call in enumerate(calls):
+        kind, key = ("custom", "input") if call.is_custom else ("function", "arguments")
+        first = {"index": index, "id": call.call_id, "type": kind, kind: {"name": call.name, key: ""}}
+        deltas.append({"tool_calls": [first]})
+        text = call.free_text if call.is_custom else call.text
+        deltas += [{"tool_calls": [{"index": index, kind: {key: piece}}]} for piece in cut(text)]
+    if deltas:
+        deltas[0] = {"role": "assistant", "content": None, **deltas[0]}
+    last = _chunk({}, head, "tool_calls" if calls else "stop")
+    return [*(_chunk(delta, head, None) for delta in deltas), last]
+
+
+def _chunk(delta: Wire, head: Wire, reason: str | None) -> Wire:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return {"object": "chat.completion.chunk", **head, "choices": [choice]}

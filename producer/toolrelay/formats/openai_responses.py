@@ -16,10 +16,12 @@ from toolrelay.formats import _responses_outputs as outputs
 from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._responses_calls import item_of, stream_of
 from toolrelay.formats._responses_stream import Stream
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
+from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
@@ -192,3 +194,13 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the request's fields, which are Chat's."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
+    """Write one item a call, of the kind that it is."""
+    return [item_of(call) for call in calls]
+
+
+def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+    """Write ``response.*`` events, numbered from 0."""
+    return stream_of(calls, cut, head)

@@ -1,0 +1,109 @@
+"""Tens of thousands of payloads that no provider sends: only typed errors come out, and every reading comes to an end.
+
+``TOOLRELAY_FUZZ_PAYLOADS`` is how many a format; ``make chaos`` asks for 100,000.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.unit.mutating import garbled_text, keys_of, mutated
+from tests.unit.payloads import INDEX, format_of, load, load_events
+
+from toolrelay import StreamAssembler, detect_format, format_results, read_calls
+from toolrelay.errors import ToolrelayError
+from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
+
+PAYLOADS_A_FORMAT = int(os.environ.get("TOOLRELAY_FUZZ_PAYLOADS", "2000"))
+
+BEDROCK_EVENTS = [
+    {"messageStart": {"role": "assistant"}},
+    {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "tooluse_1", "name": "lookup"}}, "contentBlockIndex": 0}},
+    {"contentBlockDelta": {"delta": {"toolUse": {"input": '{"city": "Os'}}, "contentBlockIndex": 0}},
+    {"contentBlockDelta": {"delta": {"toolUse": {"input": 'lo"}'}}, "contentBlockIndex": 0}},
+    {"contentBlockStop": {"contentBlockIndex": 0}},
+    {"messageStop": {"stopReason": "tool_use"}},
+    {"metadata": {"usage": {"totalTokens": 9}}},
+]
+BEDROCK_MESSAGE = {
+    "output": {"message": {"content": [{"toolUse": {"toolUseId": "tooluse_1", "name": "x", "input": {"a": [1]}}}]}},
+    "stopReason": "tool_use",
+}
+GENERIC_MESSAGE = {"name": "lookup", "parameters": {"city": "Oslo", "days": [1, 2]}, "id": "c1"}
+
+
+def _corpus(provider_format: ProviderFormat) -> tuple[list[Any], list[list[Any]]]:
+    """Give the whole messages and the streams to start from."""
+    if provider_format is ProviderFormat.BEDROCK:
+        return [BEDROCK_MESSAGE], [BEDROCK_EVENTS]
+    if provider_format is ProviderFormat.UNKNOWN:
+        return [GENERIC_MESSAGE], [[GENERIC_MESSAGE, GENERIC_MESSAGE]]
+    mine = [entry for entry in INDEX if format_of(entry) is provider_format]
+    messages = [load(entry["file"]) for entry in mine if entry["form"] == "whole"]
+    streams = [load_events(entry["file"]) for entry in mine if entry["form"] == "stream"]
+    return messages, streams or [[message] for message in messages]
+
+
+def _checked(calls: list[NormalizedToolRequest]) -> Iterator[NormalizedToolRequest]:
+    for call in calls:
+        assert isinstance(call, NormalizedToolRequest)
+        assert call.tool_name or call.problem is not None
+        call.model_dump_json()  # what comes out can stand in Redis
+        yield call
+
+
+def _answers(calls: list[NormalizedToolRequest], provider_format: ProviderFormat) -> None:
+    results = [
+        NormalizedToolResult(
+            tool_call_id=f"tc_{place}",
+            tool_name=call.tool_name,
+            provider_format=call.provider_format,
+            provider_call_id=call.provider_call_id,
+            provider_metadata=call.provider_metadata,
+            kind=call.kind,
+            success=False,
+            error="no",
+        )
+        for place, call in enumerate(calls)
+    ]
+    format_results(results, provider_format)
+
+
+def _read_stream(assembler: StreamAssembler, events: Any) -> list[NormalizedToolRequest]:
+    calls = [call for event in events for call in assembler.feed(event)]
+    return list(_checked(calls + assembler.close() + assembler.disowned))
+
+
+@pytest.mark.parametrize("provider_format", ProviderFormat)
+def test_no_payload_makes_a_reader_raise_anything_but_a_typed_error(provider_format: ProviderFormat) -> None:
+    rng = random.Random(str(provider_format))
+    messages, streams = _corpus(provider_format)
+    keys = keys_of([*messages, *streams])
+
+    for number in range(PAYLOADS_A_FORMAT):
+        events = mutated(rng.choice(streams), rng, keys)
+        if number % 4 == 0:
+            text = garbled_text(rng.choice(streams), rng)
+            size = rng.choice([7, 100, len(text) + 1])
+            events = [text[place : place + size] for place in range(0, len(text), size)]
+        _read_stream(StreamAssembler(provider_format), events if isinstance(events, list) else [events])
+        message = mutated(rng.choice(messages), rng, keys)
+        detect_format(message)
+        for chosen in (None, provider_format):
+            try:
+                calls = list(_checked(read_calls(message, chosen)))
+            except ToolrelayError:
+                continue
+            _answers(calls, provider_format)
+
+
+@pytest.mark.parametrize("provider_format", ProviderFormat)
+def test_a_stream_of_another_provider_is_read_without_an_exception(provider_format: ProviderFormat) -> None:
+    for entry in INDEX:
+        events = load_events(entry["file"]) if entry["form"] == "stream" else [load(entry["file"])]
+
+        _read_stream(StreamAssembler(provider_format), events)
