@@ -13,9 +13,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequen
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
-
-from celery.result import AsyncResult
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolrelay.errors import BrokerUnavailable, ResultTimeout, UnknownCall
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, ProviderFormat, StatusUpdate
@@ -25,6 +23,9 @@ from toolrelay.session import Session, open_session
 from toolrelay.settings import Settings
 from toolrelay.translate import format_results
 from toolrelay.waiter import Watch
+
+if TYPE_CHECKING:
+    from celery.result import AsyncResult
 
 Timeout = float | timedelta | None
 Put = Callable[[StatusUpdate | None], None]
@@ -83,11 +84,6 @@ class _Call:
         watch.is_known = True
         watch.catch_up(snapshot)
 
-    def _still_open(self, what: str) -> Exception:
-        if not self._session.waiter.is_connected:
-            return BrokerUnavailable(f"{what}: Redis cannot be reached")
-        return ResultTimeout(f"{what} still open; it goes on, wait again or cancel it")
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
 
@@ -113,7 +109,7 @@ class CallHandle(_Call):
         except FutureTimeoutError:
             if watch.future.done():
                 return watch.future.result()
-            raise self._still_open(f"{self.id} is") from None
+            raise _still_open(self._session, {self.id}) from None
 
     def updates(self, timeout: Timeout = None) -> Iterator[StatusUpdate]:
         """Yield every update from the first to the terminal one, in order; those before now first.
@@ -121,18 +117,7 @@ class CallHandle(_Call):
         ``timeout`` bounds the whole iteration. Where more updates came than are kept, ``dropped`` of the next one
         counts the missing. Raises as ``result``.
         """
-        deadline = _Deadline(timeout)
-        updates: queue.SimpleQueue[StatusUpdate | None] = queue.SimpleQueue()
-        watch = self._connected()
-        with _listening([watch], updates.put):
-            while True:
-                update = self._next(updates, deadline)
-                if update is None:
-                    watch.future.result()  # raises
-                    return
-                yield update
-                if update.status.is_terminal:
-                    return
+        yield from _follow(self._session, [self._connected()], _Deadline(timeout))
 
     def cancel(self) -> CancelReply:
         """Ask for the call's end: at once where it waits, by its worker where it runs."""
@@ -144,12 +129,6 @@ class CallHandle(_Call):
         if not watch.is_known:
             self._learn(watch, self._session.driver.run(self._ask(watch)))
         return watch
-
-    def _next(self, updates: queue.SimpleQueue[StatusUpdate | None], deadline: _Deadline) -> StatusUpdate | None:
-        try:
-            return updates.get(timeout=deadline.left)
-        except queue.Empty:
-            raise self._still_open(f"{self.id} is") from None
 
 
 class AsyncCallHandle(_Call):
@@ -176,22 +155,13 @@ class AsyncCallHandle(_Call):
         except TimeoutError:
             if watch.future.done():
                 return watch.future.result()
-            raise self._still_open(f"{self.id} is") from None
+            raise _still_open(self._session, {self.id}) from None
 
     async def updates(self, timeout: Timeout = None) -> AsyncIterator[StatusUpdate]:  # noqa: ASYNC109 - as above
         """As ``CallHandle.updates``."""
-        deadline = _Deadline(timeout)
-        updates, put = _loop_queue()
         watch = await self._connected()
-        with _listening([watch], put):
-            while True:
-                update = await self._next(updates, deadline)
-                if update is None:
-                    watch.future.result()  # raises
-                    return
-                yield update
-                if update.status.is_terminal:
-                    return
+        async for update in _follow_async(self._session, [watch], _Deadline(timeout)):
+            yield update
 
     async def cancel(self) -> CancelReply:
         """As ``CallHandle.cancel``."""
@@ -204,12 +174,6 @@ class AsyncCallHandle(_Call):
         if not watch.is_known:
             self._learn(watch, await self._session.async_driver.run(self._ask(watch)))
         return watch
-
-    async def _next(self, updates: asyncio.Queue[StatusUpdate | None], deadline: _Deadline) -> StatusUpdate | None:
-        try:
-            return await asyncio.wait_for(updates.get(), deadline.left)
-        except TimeoutError:
-            raise self._still_open(f"{self.id} is") from None
 
 
 H = TypeVar("H", CallHandle, AsyncCallHandle)
@@ -256,17 +220,9 @@ class Turn(_Turn[CallHandle]):
     def updates(self, timeout: Timeout = None) -> Iterator[StatusUpdate]:
         """Yield every update of every call as it comes, until all have ended. Raises as ``CallHandle.updates``."""
         deadline = _Deadline(timeout)
-        updates: queue.SimpleQueue[StatusUpdate | None] = queue.SimpleQueue()
         watches = [handle._connected() for handle in self.handles]  # noqa: SLF001 - the handles' own module
-        left = len(watches)
-        with _listening(watches, updates.put):
-            while left:
-                update = self.handles[0]._next(updates, deadline)  # noqa: SLF001 - as above
-                if update is None:
-                    _raise_first(watches)
-                    continue
-                left -= update.status.is_terminal
-                yield update
+        if watches:
+            yield from _follow(self.handles[0]._session, watches, deadline)  # noqa: SLF001 - as above
 
     def cancel(self) -> list[CancelReply]:
         """Cancel every call that has not ended."""
@@ -288,21 +244,57 @@ class AsyncTurn(_Turn[AsyncCallHandle]):
     async def updates(self, timeout: Timeout = None) -> AsyncIterator[StatusUpdate]:  # noqa: ASYNC109 - as above
         """As ``Turn.updates``."""
         deadline = _Deadline(timeout)
-        updates, put = _loop_queue()
         watches = [await handle._connected() for handle in self.handles]  # noqa: SLF001 - the handles' own module
-        left = len(watches)
-        with _listening(watches, put):
-            while left:
-                update = await self.handles[0]._next(updates, deadline)  # noqa: SLF001 - as above
-                if update is None:
-                    _raise_first(watches)
-                    continue
-                left -= update.status.is_terminal
+        if watches:
+            session = self.handles[0]._session  # noqa: SLF001 - as above
+            async for update in _follow_async(session, watches, deadline):
                 yield update
 
     async def cancel(self) -> list[CancelReply]:
         """As ``Turn.cancel``."""
         return list(await asyncio.gather(*(handle.cancel() for handle in self.handles)))
+
+
+def _follow(session: Session, watches: Sequence[Watch], deadline: _Deadline) -> Iterator[StatusUpdate]:
+    """Yield every update of some calls as it comes, until all have ended."""
+    updates: queue.SimpleQueue[StatusUpdate | None] = queue.SimpleQueue()
+    still_open = {watch.tool_call_id for watch in watches}
+    with _listening(watches, updates.put):
+        while still_open:
+            try:
+                update = updates.get(timeout=deadline.left)
+            except queue.Empty:
+                raise _still_open(session, still_open) from None
+            yield _taken(update, watches, still_open)
+
+
+async def _follow_async(session: Session, watches: Sequence[Watch], deadline: _Deadline) -> AsyncIterator[StatusUpdate]:
+    """As ``_follow``, on an event loop."""
+    updates, put = _loop_queue()
+    still_open = {watch.tool_call_id for watch in watches}
+    with _listening(watches, put):
+        while still_open:
+            try:
+                update = await asyncio.wait_for(updates.get(), deadline.left)
+            except TimeoutError:
+                raise _still_open(session, still_open) from None
+            yield _taken(update, watches, still_open)
+
+
+def _taken(update: StatusUpdate | None, watches: Sequence[Watch], still_open: set[str]) -> StatusUpdate:
+    """Give an update that came, and note a call that ended; raise when a wait ended without a result."""
+    if update is None:
+        raise next(error for watch in watches if watch.is_over and (error := watch.future.exception()) is not None)
+    if update.status.is_terminal:
+        still_open.discard(update.tool_call_id)
+    return update
+
+
+def _still_open(session: Session, ids: set[str]) -> Exception:
+    names = ", ".join(sorted(ids))
+    if not session.waiter.is_connected:
+        return BrokerUnavailable(f"no result of {names}: Redis cannot be reached")
+    return ResultTimeout(f"still open: {names}; {'it goes' if len(ids) == 1 else 'they go'} on, wait again or cancel")
 
 
 @contextmanager
@@ -326,9 +318,3 @@ def _loop_queue() -> tuple[asyncio.Queue[StatusUpdate | None], Put]:
             loop.call_soon_threadsafe(updates.put_nowait, update)
 
     return updates, put
-
-
-def _raise_first(watches: Sequence[Watch]) -> None:
-    for watch in watches:
-        if watch.future.done():
-            watch.future.result()

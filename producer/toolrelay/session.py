@@ -10,16 +10,18 @@ import os
 import threading
 import time
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from celery import Celery
-
-from toolrelay.celery_app import Doorbell, make_celery
 from toolrelay.drivers import AsyncDriver, Driver
 from toolrelay.protocol.commands import Commands
 from toolrelay.protocol.replies import CatalogueEntry
 from toolrelay.settings import Settings
 from toolrelay.waiter import Waiter
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from toolrelay.celery_app import Doorbell
 
 Catalogue = dict[str, CatalogueEntry]
 
@@ -47,12 +49,16 @@ class Session:
 
     @cached_property
     def celery(self) -> Celery:
-        """The Celery app, for messages and for ``AsyncResult``."""
+        """The Celery app, for messages and for ``AsyncResult``. Who only looks at calls does not pay for Celery."""
+        from toolrelay.celery_app import make_celery
+
         return make_celery(self.settings, self.url)
 
     @cached_property
     def doorbell(self) -> Doorbell:
         """Makes Celery messages."""
+        from toolrelay.celery_app import Doorbell
+
         return Doorbell(self.celery)
 
     def catalogue(self, names: set[str]) -> Catalogue:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 from weakref import WeakValueDictionary
@@ -29,6 +30,8 @@ from toolrelay.protocol.replies import Snapshot
 
 logger = logging.getLogger(__name__)
 
+#: What the waiter sends itself, so that closing does not wait for the next tick.
+_WAKE: Final = ""
 _TICK_SECONDS: Final = 0.5
 #: An open call that says nothing for so long is looked at; each fruitless look makes the next wait longer.
 _SILENCE_SECONDS: Final = 5.0
@@ -156,6 +159,7 @@ class Waiter:
         self._closed = threading.Event()
         self._heard = time.monotonic()
         self._pinged = time.monotonic()
+        self._gone_through = time.monotonic()
 
     @property
     def is_connected(self) -> bool:
@@ -193,6 +197,8 @@ class Waiter:
     def close(self) -> None:
         """End the thread and its connections."""
         self._closed.set()
+        with suppress(RedisError, BrokerUnavailable):
+            self._driver.redis.publish(self._commands.keys.reply(self.client), _WAKE)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=_TICK_SECONDS * 4)
         self._driver.close()
@@ -216,14 +222,14 @@ class Waiter:
             if message is not None:
                 self._hear(message)
             self._keep_alive(pubsub)
-            self._look([watch for watch in self._open() if watch.look_at <= time.monotonic()])
+            self._look_for_silent(time.monotonic())
 
     def _hear(self, message: dict[str, str]) -> None:
         self._heard = time.monotonic()
         if message["type"] == "subscribe":
             self._look(self._open())  # what happened while nobody listened
             self._connected.set()
-        elif message["type"] == "message":
+        elif message["type"] == "message" and message["data"] != _WAKE:
             update = replies.update(message["data"])
             watch = self._watches.get(update.tool_call_id)
             if watch is not None and not watch.apply(update):
@@ -240,6 +246,12 @@ class Waiter:
     def _open(self) -> list[Watch]:
         with self._lock:
             return [watch for watch in self._watches.values() if not watch.is_over]
+
+    def _look_for_silent(self, now: float) -> None:
+        """Look at calls that say nothing: once a tick, since all open ones are gone through, and messages are many."""
+        if now - self._gone_through >= _TICK_SECONDS:
+            self._gone_through = now
+            self._look([watch for watch in self._open() if watch.look_at <= now])
 
     def _look(self, watches: list[Watch]) -> None:
         for start in range(0, len(watches), _LOOK_AT_MOST):

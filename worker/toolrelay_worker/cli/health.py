@@ -73,10 +73,9 @@ def trouble_of(state: Heartbeat) -> str | None:
 def _url(settings: Settings) -> str:
     if settings.url is not None:
         return settings.url
-    from toolrelay.embedded import state_dir
-    from toolrelay.embedded.shared import _read_address
+    from toolrelay.embedded import shared_address
 
-    url = _read_address(state_dir())
+    url = shared_address()
     if url is None:
         raise SettingsError("no Redis is named and no embedded server runs; set TOOLRELAY_REDIS_URL, or start a worker")
     return url
