@@ -1,6 +1,6 @@
 """The record under anything that may happen to it, in any order: every reply and every key as the model says.
 
-``make test`` walks the same paths every time; ``TOOLRELAY_TEST_PROFILE=chaos`` walks many new ones.
+``make test`` walks the same paths every time; ``TOOLRELAY_TEST_PROFILE=chaos``, as ``make chaos``, walks many new ones.
 """
 
 from __future__ import annotations
@@ -11,11 +11,18 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from tests.conftest import deployment
 from tests.support.record import Record, message_of, request, scores
 from tests.support.record_model import LOG_LENGTH, TERMINAL, Call, Model, Policy, Update
@@ -27,19 +34,21 @@ from toolrelay.protocol.commands import Command, Refusal, outcome_fragment, scri
 from toolrelay.protocol.replies import Beat, Claim
 from toolrelay.waiter import Watch
 
+T = TypeVar("T")
+
 PROFILES = {
     "test": settings(
-        max_examples=100,
-        stateful_step_count=40,
+        max_examples=80,
+        stateful_step_count=80,
         derandomize=True,
-        phases=[Phase.generate],
         database=None,
         deadline=None,
+        phases=[Phase.generate],  # a failure is shown as it is found: to shrink it takes minutes
         suppress_health_check=list(HealthCheck),
     ),
     "chaos": settings(
-        max_examples=3000,
-        stateful_step_count=100,
+        max_examples=2000,
+        stateful_step_count=120,
         print_blob=True,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -47,6 +56,8 @@ PROFILES = {
 }
 
 LEASE_MS, GRACE_MS = 2000, 1000
+#: far less than any result is kept, and more than a call has attempts
+EXPIRY_MS = 100
 POLICIES = (Policy(3, "rerun"), Policy(1, "rerun"), Policy(3, "fail"), Policy(2, "rerun"))
 CALLS = [str(request(place).tool_call_id) for place in range(len(POLICIES))]
 WORKERS, CLIENTS = ("w1", "w2", "w3"), ("c1", "c2")
@@ -58,6 +69,10 @@ OUTCOMES = {"complete": SUCCESS, "error": FAILURE, "dead": FAILURE, "cancelled":
 calls = st.sampled_from(CALLS)
 workers = st.sampled_from(WORKERS)
 clients = st.sampled_from(CLIENTS)
+clients_or_none = st.sampled_from(["", *CLIENTS])
+outcomes = st.sampled_from([*OUTCOMES, "complete", "retry", "retry", "give_back"])
+#: which one, counted from the newest, of those there are
+whiches = st.integers(0, 3)
 #: around every boundary that counts, and none
 spans = st.sampled_from([1, 10, GRACE_MS - 1, GRACE_MS, GRACE_MS + 1, LEASE_MS - 1, LEASE_MS, LEASE_MS + 1, 5000])
 #: how often a command is sent: twice when its first reply was lost
@@ -108,13 +123,22 @@ class RecordMachine(RuleBasedStateMachine):
 
     # --- what producers do
 
-    @rule(call=calls, arguments=st.sampled_from([0, 0, 0, 1]), client=st.sampled_from(["", *CLIENTS]), sent=sendings)
-    def enqueue(self, call: str, arguments: int, client: str, sent: int) -> None:
-        self._enqueue(call, arguments, client, None, sent)
+    @initialize(client=clients_or_none, listening=st.booleans())
+    def begin(self, client: str, listening: bool) -> None:
+        if listening:
+            for each in CLIENTS:
+                self.listen_or_hang_up(each)
+        for call in CALLS[:3]:
+            self._enqueue(call, 0, client, None, 1)
 
-    @rule(call=calls, client=st.sampled_from(["", *CLIENTS]), sent=sendings)
-    def enqueue_refused(self, call: str, client: str, sent: int) -> None:
-        self._enqueue(call, 0, client, REFUSAL, sent)
+    @precondition(lambda self: self._calls(""))
+    @rule(which=whiches, client=clients_or_none, is_refused=st.sampled_from([False, False, True]), sent=sendings)
+    def enqueue(self, which: int, client: str, is_refused: bool, sent: int) -> None:
+        self._enqueue(_pick(self._calls(""), which), 0, client, REFUSAL if is_refused else None, sent)
+
+    @rule(call=calls, arguments=st.integers(0, 1), client=clients_or_none, is_refused=st.booleans())
+    def enqueue_again(self, call: str, arguments: int, client: str, is_refused: bool) -> None:
+        self._enqueue(call, arguments, client, REFUSAL if is_refused else None, 1)
 
     def _enqueue(self, call: str, arguments: int, client: str, refusal: Refusal | None, sent: int) -> None:
         what = asked(CALLS.index(call), arguments)
@@ -128,12 +152,20 @@ class RecordMachine(RuleBasedStateMachine):
 
         self._send(self.record.commands.enqueue(what, message, client=client, refusal=refusal), check, sent)
 
-    @rule(call=calls, sent=sendings)
-    def cancel(self, call: str, sent: int) -> None:
+    @precondition(lambda self: self._calls("pending", "running"))
+    @rule(which=whiches, sent=sendings)
+    def cancel(self, which: int, sent: int) -> None:
+        self._cancel(_pick(self._calls("pending", "running"), which), sent)
+
+    def _cancel(self, call: str, sent: int) -> None:
         self._send(self.record.commands.cancel(call), lambda reply: _equal(self.model.cancel(call), reply), sent)
 
-    @rule(call=calls, sent=sendings)
-    def replay(self, call: str, sent: int) -> None:
+    @precondition(lambda self: any(call.is_dead for call in self.model.calls.values()))
+    @rule(which=whiches, sent=sendings)
+    def replay(self, which: int, sent: int) -> None:
+        self._replay(_pick([call.id for call in self.model.calls.values() if call.is_dead], which), sent)
+
+    def _replay(self, call: str, sent: int) -> None:
         def check(reply: str) -> None:
             assert reply == self.model.replay(call)
             if reply == "ok":
@@ -154,9 +186,10 @@ class RecordMachine(RuleBasedStateMachine):
                 if follower == client:
                     self._look(client, call)
 
-    @rule(client=clients, call=calls)
-    def follow(self, client: str, call: str) -> None:
-        if client in self.model.listening:
+    @precondition(lambda self: self.model.listening)
+    @rule(call=calls)
+    def follow(self, call: str) -> None:
+        for client in sorted(self.model.listening):
             self.views.setdefault((client, call), Watch(call))
             self._look(client, call)
 
@@ -171,21 +204,18 @@ class RecordMachine(RuleBasedStateMachine):
 
     # --- what workers do
 
+    @precondition(lambda self: self.model.queue)
     @rule(worker=workers, sent=sendings)
     def take(self, worker: str, sent: int) -> None:
         call = self.record.ring()
-        expected = self.model.queue.pop(0)[0] if self.model.queue else None
-        assert call == expected
-        if call is not None:
-            self._claim(call, worker, sent)
+        assert call == self.model.queue.pop(0)[0]
+        self._claim(str(call), worker, sent)
 
-    @rule(call=calls, worker=workers, sent=sendings)
-    def hear_an_old_doorbell(self, call: str, worker: str, sent: int) -> None:
-        self._claim(call, worker, sent)
-
-    @rule(call=calls, sent=sendings)
-    def hear_of_a_tool_it_does_not_have(self, call: str, sent: int) -> None:
-        self._claim(call, "old worker", sent, missing=["math/add"])
+    @precondition(lambda self: self._calls("pending", "running"))
+    @rule(which=whiches, worker=workers, sent=sendings, has_tool=st.sampled_from([True, True, False]))
+    def hear_an_old_doorbell(self, which: int, worker: str, sent: int, has_tool: bool) -> None:
+        call = _pick(self._calls("pending", "running"), which)
+        self._claim(call, worker, sent, missing=() if has_tool else ["math/add"])
 
     def _claim(self, call: str, worker: str, sent: int, missing: Sequence[str] = ()) -> None:
         policy = self.model.calls[call].policy
@@ -206,15 +236,18 @@ class RecordMachine(RuleBasedStateMachine):
         rules = ExecutionPolicy(max_attempts=policy.max_attempts, on_lost=OnLost(policy.on_lost))
         self._send(self.record.commands.claim(call, worker, rules, missing=missing), check, sent)
 
-    @precondition(lambda self: self.runs)
-    @rule(
-        which=st.integers(0, 3),
-        kind=st.sampled_from([*OUTCOMES, "complete", "retry", "retry", "give_back"]),
-        delay=spans,
-        sent=sendings,
-    )
+    @precondition(lambda self: self._current())
+    @rule(which=whiches, kind=outcomes, delay=spans, sent=sendings)
     def finish(self, which: int, kind: str, delay: int, sent: int) -> None:
-        run, commands = self._run(which), self.record.commands
+        self._finish(_pick(self._current(), which), kind, delay, sent)
+
+    @precondition(lambda self: self._stale())
+    @rule(which=whiches, kind=outcomes, delay=spans)
+    def finish_late(self, which: int, kind: str, delay: int) -> None:
+        self._finish(_pick(self._stale(), which), kind, delay, 1)
+
+    def _finish(self, run: Run, kind: str, delay: int, sent: int) -> None:
+        commands = self.record.commands
         if kind == "retry":
             command = commands.retry(run.call, run.fence, timedelta(milliseconds=delay))
         elif kind == "give_back":
@@ -224,16 +257,22 @@ class RecordMachine(RuleBasedStateMachine):
             command = commands.finish(run.call, run.fence, status, "", OUTCOMES[kind], dead=kind == "dead")
         self._send(command, lambda reply: _equal(self.model.finish(run.call, run.fence, kind, delay), reply), sent)
 
-    @precondition(lambda self: self.runs)
-    @rule(
-        which=st.integers(0, 3), first=st.integers(0, 3), count=st.sampled_from([1, 2, LOG_LENGTH + 44]), sent=sendings
-    )
+    @precondition(lambda self: self._current())
+    @rule(which=whiches, first=st.integers(0, 3), count=st.sampled_from([1, 2, LOG_LENGTH + 44]), sent=sendings)
     def progress(self, which: int, first: int, count: int, sent: int) -> None:
-        run = self._run(which)
+        self._progress(_pick(self._current(), which), first, count, sent)
+
+    @precondition(lambda self: self._stale())
+    @rule(which=whiches, first=st.integers(0, 3))
+    def progress_late(self, which: int, first: int) -> None:
+        self._progress(_pick(self._stale(), which), first, 2, 1)
+
+    def _progress(self, run: Run, first: int, count: int, sent: int) -> None:
         fragments = [f',"partial":{said}' for said in range(first, first + count)]
         command = self.record.commands.progress(run.call, run.fence, first, fragments)
         self._send(command, lambda reply: _equal(self.model.progress(run.call, run.fence, first, count), reply), sent)
 
+    @precondition(lambda self: self.runs)
     @rule(worker=workers, sent=sendings)
     def beat(self, worker: str, sent: int) -> None:
         held = {run.call: run.fence for run in self.runs if run.worker == worker}
@@ -248,11 +287,27 @@ class RecordMachine(RuleBasedStateMachine):
     def reap(self, sent: int) -> None:
         self._send(self.record.commands.reap(), lambda reply: _equal(self.model.reap(), reply), sent)
 
+    @rule(which=whiches, do=st.sampled_from(["cancel", "replay", "claim"]))
+    def ask_for_what_is_over_or_unknown(self, which: int, do: str) -> None:
+        over = self._calls("", *TERMINAL)
+        if over and do == "cancel":
+            self._cancel(_pick(over, which), 1)
+        elif over and do == "replay":
+            self._replay(_pick(over, which), 1)
+        elif over and do == "claim":
+            self._claim(_pick(over, which), "w1", 1)
+
     # --- what happens by itself
 
     @rule(ms=spans)
     def time_passes(self, ms: int) -> None:
         self._advance(ms)
+
+    @precondition(lambda self: self._deadlines())
+    @rule(which=whiches, by=st.integers(-1, 1))
+    def a_deadline_comes(self, which: int, by: int) -> None:
+        """A lease's, a retry's or a doorbell's, to the millisecond."""
+        self._advance(_pick(self._deadlines(), which) + by - self.model.now)
 
     @precondition(lambda self: self.model.queue)
     @rule()
@@ -273,14 +328,14 @@ class RecordMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.log)
     @rule(which=st.integers(0, 20))
     def a_command_arrives_once_more(self, which: int) -> None:
-        sent = self.log[-1 - which % len(self.log)]
+        sent = _pick(self.log, which)
         sent.check(self.record.run(sent.command))
 
-    @precondition(lambda self: any(call.status in TERMINAL for call in self.model.calls.values()))
-    @rule(which=st.integers(0, 3), leaves_log=st.booleans())
+    @precondition(lambda self: self._calls(*TERMINAL))
+    @rule(which=whiches, leaves_log=st.booleans())
     def a_result_expires(self, which: int, leaves_log: bool) -> None:
-        ended = [call.id for call in self.model.calls.values() if call.status in TERMINAL]
-        call, record = ended[which % len(ended)], self.record
+        call, record = _pick(self._calls(*TERMINAL), which), self.record
+        self._advance(EXPIRY_MS)
         log, own = f"{record.keys.prefix}log:{call}", [record.keys.call(call), record.keys.meta_prefix + call]
         assert all(record.redis.ttl(key) > 0 for key in (log, *own))
         record.redis.delete(*own, *([] if leaves_log else [log]))
@@ -311,6 +366,7 @@ class RecordMachine(RuleBasedStateMachine):
         assert public == self.model.published
         assert sorted(told, key=_by_client_and_call) == sorted(self.model.told, key=_by_client_and_call)
         self.model.published, self.model.told = [], []
+        self._nobody_who_follows_misses_anything()
 
     def _append(self, call: str, seq: int, *, is_last: bool) -> None:
         history = self.history[call]
@@ -358,8 +414,7 @@ class RecordMachine(RuleBasedStateMachine):
             if call.is_open:  # somebody will look at it
                 assert (call.status == "running") + bool(call.rung) + bool(call.due and not call.rung) == 1
 
-    @invariant()
-    def nobody_who_follows_misses_anything(self) -> None:
+    def _nobody_who_follows_misses_anything(self) -> None:
         for (client, call), view in self.views.items():
             last, dropped = 0, 0
             for update in view.updates:
@@ -389,9 +444,8 @@ class RecordMachine(RuleBasedStateMachine):
             self.reap(1)
             while self.model.queue:
                 self.take("w1", 1)
-                open_runs = [run for run in self.runs if self._is_current(run)]
-                for run in open_runs:
-                    self.finish(self.runs[::-1].index(run), "complete", 1, 1)
+                for run in self._current():
+                    self._finish(run, "complete", 1, 1)
             self._advance(GRACE_MS + 1)
             if not any(self.model.open()):
                 break
@@ -402,17 +456,32 @@ class RecordMachine(RuleBasedStateMachine):
         for client in CLIENTS:
             if client not in self.model.listening:
                 self.listen_or_hang_up(client)
-        self.nobody_who_follows_misses_anything()
+        self._nobody_who_follows_misses_anything()
         for (_, call), view in self.views.items():
             assert view.seen == self.model.calls[call].seq
             assert view.is_over
+
+    def _calls(self, *statuses: str) -> list[str]:
+        return [call.id for status in statuses for call in self.model.calls.values() if call.status == status]
+
+    def _current(self) -> list[Run]:
+        """What workers hold, and nobody else believes to hold."""
+        return [run for run in self.runs if self._is_current(run)]
+
+    def _stale(self) -> list[Run]:
+        """What was taken from a worker that does not know it yet, those last whose calls go on without it."""
+        stale = [run for run in self.runs if not self._is_current(run)]
+        return sorted(stale, key=lambda run: self.model.calls[run.call].is_open)
 
     def _is_current(self, run: Run) -> bool:
         call = self.model.calls[run.call]
         return call.status == "running" and call.fence == run.fence
 
-    def _run(self, which: int) -> Run:
-        return self.runs[-1 - which % len(self.runs)]
+    def _deadlines(self) -> list[int]:
+        calls = list(self.model.calls.values())
+        ends = [call.lease for call in calls] + [call.due for call in calls]
+        ends += [call.rung + GRACE_MS for call in calls if call.rung]
+        return sorted((end for end in ends if end > self.model.now), reverse=True)
 
     def _send(self, command: Command[Any], check: Callable[[Any], None], sent: int) -> None:
         for _ in range(sent):
@@ -431,6 +500,10 @@ class RecordMachine(RuleBasedStateMachine):
     def _same_updates(snapshot: replies.Snapshot | None, expected: list[Update]) -> None:
         updates = snapshot.updates if snapshot else ()
         assert [Update(u.seq, u.status.value, u.reason, u.partial) for u in updates] == expected
+
+
+def _pick(things: Sequence[T], which: int) -> T:
+    return things[-1 - which % len(things)]
 
 
 def _equal(expected: object, reply: object) -> None:
@@ -464,8 +537,10 @@ def _same_snapshot(call: Call, seen: int, reply: list[str]) -> None:
     assert all("result" not in update for update in found)
 
 
-def test_the_record_keeps_every_promise_in_any_order_of_events(server: EmbeddedServer) -> None:
-    machine = type("Machine", (RecordMachine,), {"url": server.url})
-    profile = PROFILES[os.environ.get("TOOLRELAY_TEST_PROFILE", "test")]
+def walk(url: str, profile: str) -> None:
+    machine = type("Machine", (RecordMachine,), {"url": url})
+    run_state_machine_as_test(machine, settings=PROFILES[profile])
 
-    run_state_machine_as_test(machine, settings=profile)
+
+def test_the_record_keeps_every_promise_in_any_order_of_events(server: EmbeddedServer) -> None:
+    walk(server.url, os.environ.get("TOOLRELAY_TEST_PROFILE", "test"))
