@@ -66,11 +66,11 @@ Feature: The same place in a plan is the same call
 
   @design-6
   Scenario: A provider's id that comes again is another call, and echoed
-    Given a model that knows the tools by names without a slash
+    Given a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"role": "assistant", "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": 1, \"b\": 2}"}}]}
+        {"id": "call_1", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": 1, \"b\": 2}"}}]}
       """
     Then the next messages are
       """
@@ -79,7 +79,7 @@ Feature: The same place in a plan is the same call
     When the agent submits the model's message
       """
       {"role": "assistant", "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": 3, \"b\": 4}"}}]}
+        {"id": "call_1", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": 3, \"b\": 4}"}}]}
       """
     Then the next messages are
       """

@@ -6,15 +6,15 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: OpenAI Chat Completions
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
         "tool_calls": [
-          {"id": "call_a", "type": "function", "function": {"name": "bad__raise", "arguments": "{}"}},
-          {"id": "call_b", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": 1, \"b\": 2}"}},
+          {"id": "call_a", "type": "function", "function": {"name": "bad_raise", "arguments": "{}"}},
+          {"id": "call_b", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": 1, \"b\": 2}"}},
           {"id": "call_c", "type": "function",
-           "function": {"name": "test__echo", "arguments": "{\"value\": {\"city\": \"Kyiv\"}}"}}]}}]}
+           "function": {"name": "test_echo", "arguments": "{\"value\": {\"city\": \"Kyiv\"}}"}}]}}]}
       """
     Then the next messages are
       """
@@ -26,14 +26,14 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: OpenAI Responses
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"object": "response", "status": "completed", "output": [
         {"type": "reasoning", "id": "rs_1", "summary": []},
-        {"type": "function_call", "id": "fc_1", "call_id": "call_a", "name": "math__add", "status": "completed",
+        {"type": "function_call", "id": "fc_1", "call_id": "call_a", "name": "math_add", "status": "completed",
          "arguments": "{\"a\": 1, \"b\": 2}"},
-        {"type": "function_call", "id": "fc_2", "call_id": "call_b", "name": "bad__raise", "status": "completed",
+        {"type": "function_call", "id": "fc_2", "call_id": "call_b", "name": "bad_raise", "status": "completed",
          "arguments": "{}"}]}
       """
     Then the next messages are
@@ -45,13 +45,13 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: Anthropic Messages
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
         {"type": "text", "text": "I will add."},
-        {"type": "tool_use", "id": "toolu_a", "name": "math__add", "input": {"a": 1, "b": 2}},
-        {"type": "tool_use", "id": "toolu_b", "name": "bad__raise", "input": {}}]}
+        {"type": "tool_use", "id": "toolu_a", "name": "math_add", "input": {"a": 1, "b": 2}},
+        {"type": "tool_use", "id": "toolu_b", "name": "bad_raise", "input": {}}]}
       """
     Then the next messages are
       """
@@ -63,66 +63,66 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: Gemini generateContent, whose calls may have no ids
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
-        {"functionCall": {"name": "math__add", "args": {"a": 1, "b": 2}}, "thoughtSignature": "c2ln"},
-        {"functionCall": {"name": "test__echo", "args": {"value": {"city": "Kyiv"}}}},
-        {"functionCall": {"id": "fc-3", "name": "bad__raise", "args": {}}}]}}]}
+        {"functionCall": {"name": "math_add", "args": {"a": 1, "b": 2}}, "thoughtSignature": "c2ln"},
+        {"functionCall": {"name": "test_echo", "args": {"value": {"city": "Kyiv"}}}},
+        {"functionCall": {"id": "fc-3", "name": "bad_raise", "args": {}}}]}}]}
       """
     Then the next messages are
       """
       [{"role": "user", "parts": [
-        {"functionResponse": {"name": "math__add", "response": {"output": 3}}},
-        {"functionResponse": {"name": "test__echo", "response": {"city": "Kyiv"}}},
-        {"functionResponse": {"id": "fc-3", "name": "bad__raise", "response": {"error": "execution: RuntimeError: boom"}}}]}]
+        {"functionResponse": {"name": "math_add", "response": {"output": 3}}},
+        {"functionResponse": {"name": "test_echo", "response": {"city": "Kyiv"}}},
+        {"functionResponse": {"id": "fc-3", "name": "bad_raise", "response": {"error": "execution: RuntimeError: boom"}}}]}]
       """
 
   @translation.md-L6
   Scenario: Gemini Interactions
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"status": "requires_action", "id": "v1_x", "steps": [
         {"type": "thought", "signature": "c2ln"},
-        {"type": "function_call", "id": "int-1", "name": "math__add", "arguments": {"a": 1, "b": 2}},
-        {"type": "function_call", "id": "int-2", "name": "bad__raise", "arguments": {}}]}
+        {"type": "function_call", "id": "int-1", "name": "math_add", "arguments": {"a": 1, "b": 2}},
+        {"type": "function_call", "id": "int-2", "name": "bad_raise", "arguments": {}}]}
       """
     Then the next messages are
       """
-      [{"type": "function_result", "call_id": "int-1", "name": "math__add", "result": "3"},
-       {"type": "function_result", "call_id": "int-2", "name": "bad__raise", "result": "execution: RuntimeError: boom",
+      [{"type": "function_result", "call_id": "int-1", "name": "math_add", "result": "3"},
+       {"type": "function_result", "call_id": "int-2", "name": "bad_raise", "result": "execution: RuntimeError: boom",
         "is_error": true}]
       """
 
   @translation.md-L6
   Scenario: LangChain
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "ai", "content": "", "tool_calls": [
-        {"type": "tool_call", "id": "lc-1", "name": "math__add", "args": {"a": 1, "b": 2}},
-        {"type": "tool_call", "id": "lc-2", "name": "bad__raise", "args": {}}]}
+        {"type": "tool_call", "id": "lc-1", "name": "math_add", "args": {"a": 1, "b": 2}},
+        {"type": "tool_call", "id": "lc-2", "name": "bad_raise", "args": {}}]}
       """
     Then the next messages are
       """
-      [{"type": "tool", "tool_call_id": "lc-1", "name": "math__add", "content": "3", "status": "success"},
-       {"type": "tool", "tool_call_id": "lc-2", "name": "bad__raise", "content": "execution: RuntimeError: boom",
+      [{"type": "tool", "tool_call_id": "lc-1", "name": "math_add", "content": "3", "status": "success"},
+       {"type": "tool", "tool_call_id": "lc-2", "name": "bad_raise", "content": "execution: RuntimeError: boom",
         "status": "error"}]
       """
 
   @translation.md-L6
   Scenario: MCP
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       [{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "math__add", "arguments": {"a": 1, "b": 2}}},
-       {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": {"name": "bad__raise", "arguments": {}}}]
+        "params": {"name": "math_add", "arguments": {"a": 1, "b": 2}}},
+       {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": {"name": "bad_raise", "arguments": {}}}]
       """
     Then the next messages are
       """
@@ -134,12 +134,12 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: Bedrock Converse
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"stopReason": "tool_use", "output": {"message": {"role": "assistant", "content": [
-        {"toolUse": {"toolUseId": "b1", "name": "test__echo", "input": {"value": {"city": "Kyiv"}}}},
-        {"toolUse": {"toolUseId": "b2", "name": "bad__raise", "input": {}}}]}}}
+        {"toolUse": {"toolUseId": "b1", "name": "test_echo", "input": {"value": {"city": "Kyiv"}}}},
+        {"toolUse": {"toolUseId": "b2", "name": "bad_raise", "input": {}}}]}}}
       """
     Then the next messages are
       """
@@ -151,7 +151,7 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L6
   Scenario: A format that nobody knows
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       [{"name": "math/add", "parameters": {"a": 1, "b": 2}, "id": "c"}, {"name": "bad/raise", "parameters": {}, "id": "d"}]
@@ -164,19 +164,19 @@ Feature: A model's message goes in, its next message comes out
 
   Scenario: The slowest call comes first: the order is the model's
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits a message with 5 calls, each faster than the one before it
     Then the 5 answers are in the order of the calls, not in that of their ends
 
   @translation.md-L3
   Scenario: OpenAI's last call was cut off: its sibling runs
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"choices": [{"index": 0, "finish_reason": "length", "message": {"role": "assistant", "tool_calls": [
-        {"id": "call_a", "type": "function", "function": {"name": "test__mark", "arguments": "{}"}},
-        {"id": "call_b", "type": "function", "function": {"name": "test__mark", "arguments": "{\"word\": \"ma"}}]}}]}
+        {"id": "call_a", "type": "function", "function": {"name": "test_mark", "arguments": "{}"}},
+        {"id": "call_b", "type": "function", "function": {"name": "test_mark", "arguments": "{\"word\": \"ma"}}]}}]}
       """
     Then call 0 ran and the others are answered with an error that says "truncated"
     And 1 run left the effect mark
@@ -185,12 +185,12 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: OpenAI says of each item whether it is whole
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [
-        {"type": "function_call", "call_id": "call_a", "name": "test__mark", "arguments": "{}", "status": "completed"},
-        {"type": "function_call", "call_id": "call_b", "name": "test__mark", "arguments": "{\"wo", "status": "incomplete"}]}
+        {"type": "function_call", "call_id": "call_a", "name": "test_mark", "arguments": "{}", "status": "completed"},
+        {"type": "function_call", "call_id": "call_b", "name": "test_mark", "arguments": "{\"wo", "status": "incomplete"}]}
       """
     Then call 0 ran and the others are answered with an error that says "truncated"
     And 1 run left the effect mark
@@ -199,11 +199,11 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: Anthropic's message was cut off: nothing says where, so nothing runs
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "message", "role": "assistant", "stop_reason": "max_tokens", "content": [
-        {"type": "tool_use", "id": "toolu_a", "name": "test__mark", "input": {"word": "mark"}}]}
+        {"type": "tool_use", "id": "toolu_a", "name": "test_mark", "input": {"word": "mark"}}]}
       """
     Then no call ran and each is answered with an error that says "truncated"
     And every call is answered once, by its own id, in order: ["toolu_a"]
@@ -211,12 +211,12 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: LangChain could not read a call: its sibling runs
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "ai", "content": "",
-       "tool_calls": [{"type": "tool_call", "id": "lc-1", "name": "test__mark", "args": {}}],
-       "invalid_tool_calls": [{"type": "invalid_tool_call", "id": "lc-2", "name": "test__mark", "args": "{\"word\":"}]}
+       "tool_calls": [{"type": "tool_call", "id": "lc-1", "name": "test_mark", "args": {}}],
+       "invalid_tool_calls": [{"type": "invalid_tool_call", "id": "lc-2", "name": "test_mark", "args": "{\"word\":"}]}
       """
     Then call 0 ran and the others are answered with an error that says "parse error"
     And 1 run left the effect mark
@@ -225,13 +225,13 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: What Anthropic runs itself is left alone
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tide table"}},
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
-        {"type": "tool_use", "id": "toolu_a", "name": "math__add", "input": {"a": 1, "b": 2}}]}
+        {"type": "tool_use", "id": "toolu_a", "name": "math_add", "input": {"a": 1, "b": 2}}]}
       """
     Then the next messages are
       """
@@ -242,13 +242,13 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: What OpenAI runs itself is left alone
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"object": "response", "status": "completed", "output": [
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "tides"}},
         {"type": "mcp_call", "id": "mcp_1", "name": "stock", "server_label": "depot", "arguments": "{}", "output": "{}"},
-        {"type": "function_call", "call_id": "call_a", "name": "math__add", "arguments": "{\"a\": 1, \"b\": 2}"}]}
+        {"type": "function_call", "call_id": "call_a", "name": "math_add", "arguments": "{\"a\": 1, \"b\": 2}"}]}
       """
     Then the next messages are
       """
@@ -258,22 +258,22 @@ Feature: A model's message goes in, its next message comes out
   @translation.md-L3
   Scenario: What Gemini runs itself is left alone
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
         {"executableCode": {"language": "PYTHON", "code": "print(2)"}},
         {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2\n"}},
-        {"functionCall": {"name": "math__add", "args": {"a": 1, "b": 2}}}]}}]}
+        {"functionCall": {"name": "math_add", "args": {"a": 1, "b": 2}}}]}}]}
       """
     Then the next messages are
       """
-      [{"role": "user", "parts": [{"functionResponse": {"name": "math__add", "response": {"output": 3}}}]}]
+      [{"role": "user", "parts": [{"functionResponse": {"name": "math_add", "response": {"output": 3}}}]}]
       """
 
   Scenario: A message without calls of ours
     Given a fleet
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"type": "message", "role": "assistant", "stop_reason": "end_turn", "content": [
@@ -285,21 +285,21 @@ Feature: A model's message goes in, its next message comes out
   @own_workers
   Scenario: An unknown tool and bad arguments take no queue slot, their sibling does
     Given a fleet whose workers have all gone
-    And a model that knows the tools by names without a slash
+    And a model that was offered the fleet's tools
     When the agent submits the model's message
       """
       {"role": "assistant", "tool_calls": [
-        {"id": "call_a", "type": "function", "function": {"name": "no__such_tool", "arguments": "{}"}},
-        {"id": "call_b", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": \"many\", \"b\": 2}"}},
-        {"id": "call_c", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": 1"}}]}
+        {"id": "call_a", "type": "function", "function": {"name": "no_such_tool", "arguments": "{}"}},
+        {"id": "call_b", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": \"many\", \"b\": 2}"}},
+        {"id": "call_c", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": 1"}}]}
       """
     Then the queue holds 0 messages
     And no call ran and each is answered with an error that says "a"
     When the agent submits the model's message
       """
       {"role": "assistant", "tool_calls": [
-        {"id": "call_d", "type": "function", "function": {"name": "no__such_tool", "arguments": "{}"}},
-        {"id": "call_e", "type": "function", "function": {"name": "math__add", "arguments": "{\"a\": 1, \"b\": 2}"}}]}
+        {"id": "call_d", "type": "function", "function": {"name": "no_such_tool", "arguments": "{}"}},
+        {"id": "call_e", "type": "function", "function": {"name": "math_add", "arguments": "{\"a\": 1, \"b\": 2}"}}]}
       """
     Then the queue holds 1 message
     When 1 more worker is started

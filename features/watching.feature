@@ -27,6 +27,7 @@ Feature: Whoever watches a call sees its end, and no gap without being told
     When the agent enqueues test/partial with {"pieces": 5}
     And its updates are read
     Then the pieces 0 to 4 of its output came in order, between running and complete
+    And they are numbered from 1 without a gap
 
   @design-3
   Scenario: How far a tool is
@@ -35,6 +36,7 @@ Feature: Whoever watches a call sees its end, and no gap without being told
     And its updates are read
     Then their statuses, progress left out, are pending, running, complete
     And its last progress is 20 of 20
+    And they are numbered from 1 without a gap
 
   Scenario: A call that is cancelled while it runs
     Given a fleet

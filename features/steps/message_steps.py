@@ -8,23 +8,18 @@ from typing import Any
 from features.services import PATIENCE_SECONDS
 from features.support import given, then, when
 
+from toolrelay import export_tools
 
-@given("a model that knows the tools by names without a slash")
+
+@given("a model that was offered the fleet's tools")
 def _(context: Any) -> None:
-    context.names = {spec.name.replace("/", "__"): spec.name for spec in context.relay.tools()}
-    assert "math__add" in context.names
+    context.names = export_tools(context.relay.tools(), "openai").raise_for_refused().names
+    assert context.names.encode("math/add") == "math_add"
 
 
 @when("the agent submits the model's message")
 def _(context: Any) -> None:
     context.turn = context.relay.submit(json.loads(context.text), names=context.names)
-    context.handles = list(context.turn)
-
-
-@when("the agent submits it as {form}")
-def _(context: Any, form: str) -> None:
-    message = {"JSON text": context.text, "a list of its events": [json.loads(context.text)]}[form]
-    context.turn = context.relay.submit(message, names=context.names)
     context.handles = list(context.turn)
 
 
@@ -34,7 +29,7 @@ def _(context: Any, count: int) -> None:
         {
             "id": f"call_{place}",
             "type": "function",
-            "function": {"name": "slow__async", "arguments": json.dumps({"seconds": 0.1 * (count - place)})},
+            "function": {"name": "slow_async", "arguments": json.dumps({"seconds": 0.1 * (count - place)})},
         }
         for place in range(count)
     ]
