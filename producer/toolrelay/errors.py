@@ -68,7 +68,10 @@ class UnknownProviderFormatError(ToolrelayError, ValueError):
 
 
 class InvalidResultsError(ToolrelayError, ValueError):
-    """The results cannot go back as one answer: one is there twice, or they belong to different formats."""
+    """The results cannot go back as one answer to their calls.
+
+    One is there twice, belongs to no call, or is missing; or they belong to different formats.
+    """
 
 
 class InvalidToolError(ToolrelayError, ValueError):

@@ -19,10 +19,15 @@ from toolrelay.formats import FORMATS
 from toolrelay.formats._finish import Finish, FinishKind, finish_of, wire_reason
 from toolrelay.formats._ids import call_id_of, derived_id
 from toolrelay.formats._messages import payload_of
+from toolrelay.formats._names import decoder_of
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._requests import request_of
+from toolrelay.formats._results_read import FoundResult, results_in
+from toolrelay.formats._text import as_text
+from toolrelay.formats._text_calls import split_text
 from toolrelay.formats._written import pieces, written
-from toolrelay.models import NormalizedToolRequest, ProviderFormat
+from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.translate import format_named
 
@@ -33,7 +38,9 @@ __all__ = [
     "finish_reason",
     "format_calls",
     "read_finish",
+    "read_results",
     "restore_signatures",
+    "split_text_calls",
     "stream_calls",
 ]
 
@@ -101,6 +108,54 @@ def read_finish(message: Any, provider_format: ProviderFormat | str | None = Non
     """
     payload, detected = payload_of(message)
     return finish_of(payload, detected if provider_format is None else format_named(provider_format))
+
+
+def read_results(
+    message: Any, pending: Mapping[str, NormalizedToolRequest] | None = None
+) -> list[NormalizedToolResult]:
+    """Read the results that a message, or a list of some, hands in: what ``format_results`` writes, read back.
+
+    ``pending`` (a ``PendingCalls``) gives each result the call that it answers: its name, format and ids, so that
+    ``format_results`` writes it in the shape of the provider that made the call. A result without a pending call keeps
+    the id that it came with. Chat has no error flag: there a text that begins with ``Error:`` is a failure.
+
+    >>> [result.output for result in read_results({"role": "tool", "tool_call_id": "c1", "content": "rain"})]
+    ['rain']
+
+    Raises ``InvalidPayloadError`` for what is no message.
+    """
+    listed = message if isinstance(message, (list, tuple)) else [message]
+    found = [result for item in listed for result in results_in(payload_of(item)[0])]
+    return [_result_of(place, result, pending or {}) for place, result in enumerate(found)]
+
+
+def _result_of(place: int, found: FoundResult, pending: Mapping[str, NormalizedToolRequest]) -> NormalizedToolResult:
+    identity = as_text(found.call_id)
+    call = None if identity is None else pending.get(identity)
+    category = found.category
+    return NormalizedToolResult(
+        tool_call_id=(call and call.tool_call_id) or identity or f"result_{place}",
+        tool_name=call.tool_name if call is not None else as_text(found.name) or "",
+        provider_format=found.provider_format if call is None else call.provider_format,
+        provider_call_id=identity if call is None else call.provider_call_id,
+        provider_metadata={} if call is None else call.provider_metadata,
+        kind=found.kind if call is None else call.kind,
+        success=found.error is None,
+        output=found.output,
+        error=found.error,
+        error_category=category,
+        retryable=category is not None and category.is_retryable,
+    )
+
+
+def split_text_calls(text: str) -> tuple[str, list[NormalizedToolRequest]]:
+    """Take the ``<tool_call>`` tags out of a model's text: what is left to show, and the calls.
+
+    >>> split_text_calls('I look. <tool_call>{"name": "clock", "arguments": {}}</tool_call>')[0]
+    'I look.'
+    """
+    found = split_text(text)
+    return found.text, [request_of(call, ProviderFormat.OPENAI, decode=decoder_of(None)) for call in found.calls]
 
 
 class PendingCalls(Mapping[str, NormalizedToolRequest]):

@@ -16,6 +16,7 @@ from toolrelay.errors import (
 from toolrelay.formats import FORMATS
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
 from toolrelay.formats._detect import detect
+from toolrelay.formats._limits import limited
 from toolrelay.formats._messages import find_in
 from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._requests import request_of
@@ -74,6 +75,7 @@ def read_calls(
     provider_format: ProviderFormat | str | None = None,
     *,
     names: Names | None = None,
+    text_calls: bool = False,
     max_arguments_bytes: int = MAX_ARGUMENTS_BYTES,
 ) -> list[NormalizedToolRequest]:
     """Read every call that the client has to run, in the model's order, out of what a provider sent.
@@ -81,7 +83,8 @@ def read_calls(
     ``message`` is an SDK's object, a dict, JSON text, or a list of messages, items, blocks or calls; in a list, calls
     that a later entry answers are done and left out. Calls that the provider runs itself never come out. A call that
     must not run carries its ``problem`` and takes no sibling along; a message without calls gives ``[]``. ``names`` (a
-    mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back.
+    mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back. ``text_calls`` also reads
+    calls that a model wrote into its text, in ``<tool_call>`` tags, where a Chat message has no others.
 
     >>> [call.tool_name for call in read_calls('{"tool_calls": [{"function": {"name": "clock", "arguments": ""}}]}')]
     ['clock']
@@ -92,22 +95,26 @@ def read_calls(
     decode = decoder_of(names)
     return [
         request_of(call, found_in, decode=decode, max_arguments_bytes=max_arguments_bytes)
-        for call, found_in in find_in(message, chosen)
+        for call, found_in in find_in(message, chosen, text_calls=text_calls)
     ]
 
 
 def format_results(
-    results: Iterable[NormalizedToolResult], provider_format: ProviderFormat | str | None = None
+    results: Iterable[NormalizedToolResult],
+    provider_format: ProviderFormat | str | None = None,
+    *,
+    max_bytes: int | None = None,
 ) -> list[dict[str, Any]]:
     """Write the messages, items, contents or blocks to append to the conversation: each result once, in this order.
 
     Without a ``provider_format`` the results' own is taken. A failure is marked the provider's way. Never raises for an
-    output, whatever it is.
+    output, whatever it is. An output whose text is longer than ``max_bytes`` is cut, with a note of how much is
+    missing; the stored result is whole.
 
     Raises ``InvalidResultsError`` for two results of one call, and for results of several formats without a
-    ``provider_format``.
+    ``provider_format``; ``ValueError`` for a ``max_bytes`` that leaves no room for the note.
     """
-    listed = list(results)
+    listed = [limited(result, max_bytes) for result in results]
     _refuse_repeated(listed)
     chosen = _common_format(listed) if provider_format is None else format_named(provider_format)
     return FORMATS[chosen].format_results(listed)

@@ -56,12 +56,12 @@ def test_stream_index_always_zero() -> None:
 
     assert "get_aget_b" not in (first.tool_name, second.tool_name)
     assert "c1c2" not in (first.provider_call_id, second.provider_call_id)
-    assert ({"x": 1}, {"y": 2}) == (first.arguments, second.arguments)
+    assert (first.arguments, second.arguments) == ({"x": 1}, {"y": 2})
 
 
 def test_stream_index_missing() -> None:
     for first, second in calls_of("stream-index-missing"):
-        assert ("c1", "c2") == (first.provider_call_id, second.provider_call_id)
+        assert (first.provider_call_id, second.provider_call_id) == ("c1", "c2")
 
 
 def test_stream_id_empty_or_repeated() -> None:
@@ -89,7 +89,7 @@ def test_stream_name_repeated() -> None:
 def test_stream_interleaved_with_nulls() -> None:
     ((first, second),) = calls_of("stream-interleaved-with-nulls")
 
-    assert ({"x": 1}, {"y": 2}) == (first.arguments, second.arguments)
+    assert (first.arguments, second.arguments) == ({"x": 1}, {"y": 2})
     assert first.repairs == second.repairs == ()
 
 
@@ -109,7 +109,7 @@ def test_stream_truncated_under_a_false_label() -> None:
     ((call,),) = calls_of("stream-truncated-under-a-false-label")
 
     assert call.problem is not None
-    assert (ProblemKind.TRUNCATED, ErrorCategory.PARSE) == (call.problem.kind, call.problem.category)
+    assert (call.problem.kind, call.problem.category) == (ProblemKind.TRUNCATED, ErrorCategory.PARSE)
     assert "truncated" in call.problem.message
     assert call.problem.raw_arguments == '{"path":"a.txt","text":"half of'
     assert call.arguments == {}
@@ -119,7 +119,7 @@ def test_stream_truncated_under_a_false_label() -> None:
 def test_anthropic_stream_blocks() -> None:
     (calls,) = calls_of("anthropic-stream-blocks")
 
-    assert [{"x": 1}, {}, {"y": 2}] == [call.arguments for call in calls]
+    assert [call.arguments for call in calls] == [{"x": 1}, {}, {"y": 2}]
 
 
 def test_anthropic_stream_hits_max_tokens() -> None:
@@ -137,10 +137,10 @@ def test_anthropic_stream_hits_max_tokens() -> None:
 def test_responses_stream_parallel_and_done_only() -> None:
     ((first, second),) = calls_of("responses-stream-parallel-and-done-only")
 
-    assert (({"x": 1}, "c1"), ({"y": 2}, "c2")) == (
+    assert (
         (first.arguments, first.provider_call_id),
         (second.arguments, second.provider_call_id),
-    )
+    ) == (({"x": 1}, "c1"), ({"y": 2}, "c2"))
 
 
 def test_gemini_stream_calls_and_partial_args() -> None:

@@ -93,12 +93,11 @@ def test_no_payload_makes_a_reader_raise_anything_but_a_typed_error(provider_for
         _read_stream(StreamAssembler(provider_format), events if isinstance(events, list) else [events])
         message = mutated(rng.choice(messages), rng, keys)
         detect_format(message)
-        for chosen in (None, provider_format):
-            try:
-                calls = list(_checked(read_calls(message, chosen)))
-            except ToolrelayError:
-                continue
-            _answers(calls, provider_format)
+        try:
+            calls = list(_checked(read_calls(message, provider_format if number % 2 else None)))
+        except ToolrelayError:
+            continue
+        _answers(calls, provider_format)
 
 
 @pytest.mark.parametrize("provider_format", ProviderFormat)

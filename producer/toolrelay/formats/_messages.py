@@ -13,6 +13,7 @@ from toolrelay.formats._detect import detect
 from toolrelay.formats._json import bounded_integer
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, pick
+from toolrelay.formats._text_calls import calls_in_text
 from toolrelay.formats.generic import ARGUMENT_KEYS
 from toolrelay.models import ProblemKind, ProviderFormat
 
@@ -26,19 +27,21 @@ class Located(NamedTuple):
     provider_format: ProviderFormat
 
 
-def find_in(message: Any, chosen: ProviderFormat | None) -> list[Located]:
+def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = False) -> list[Located]:
     """Find the client's calls, in order; without a ``chosen`` format each message tells its own.
+
+    ``text_calls`` looks for tagged calls in the text of Chat messages that have no others.
 
     Raises ``InvalidPayloadError`` for what is no message of any format.
     """
     if isinstance(message, (str, bytes, bytearray)):
         message = _parsed(message)
     if isinstance(message, (list, tuple)):
-        return _in_list(message, chosen)
+        return _in_list(message, chosen, text_calls=text_calls)
     payload = as_dict(message)
     if payload is None:
         raise InvalidPayloadError(f"the message is {_named(message)}; {_ADVICE}")
-    found = _in_dict(payload, chosen)
+    found = _in_dict(payload, chosen, text_calls=text_calls)
     if found is None:
         keys = ", ".join(map(repr, list(payload)[:5])) or "none"
         raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
@@ -76,11 +79,13 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, no object or array; {_ADVICE}")
 
 
-def _in_dict(payload: Wire, chosen: ProviderFormat | None) -> list[Located] | None:
+def _in_dict(payload: Wire, chosen: ProviderFormat | None, *, text_calls: bool) -> list[Located] | None:
     provider_format = chosen or detect(payload)
     if chosen is None and provider_format is ProviderFormat.UNKNOWN and not _is_something(payload):
         return None
     calls = FORMATS[provider_format].find_calls(payload)
+    if text_calls and not calls and provider_format is ProviderFormat.OPENAI:
+        calls = calls_in_text(payload)
     model = pick(payload, "model", "modelVersion", "model_version") if calls else None
     if isinstance(model, str):
         for call in calls:
@@ -92,7 +97,7 @@ def _is_something(payload: Wire) -> bool:
     return "type" in payload or "text" in payload or "name" in payload or any(key in payload for key in ARGUMENT_KEYS)
 
 
-def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None) -> list[Located]:
+def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None, *, text_calls: bool) -> list[Located]:
     """Read messages, blocks, items or calls one after the other; calls that a later entry answers are done."""
     found: list[Located] = []
     is_known = False
@@ -103,7 +108,7 @@ def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None
             if done is not None:
                 del found[done]
         _cancel(found, payload)
-        here = [] if answers else _in_dict(payload, chosen)
+        here = [] if answers else _in_dict(payload, chosen, text_calls=text_calls)
         is_known = is_known or here is not None
         found += here or []
     if entries and not is_known:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from toolrelay.formats._content import Block, Media, Text, content_of, described, single_value
 from toolrelay.formats._ids import call_id_of
 from toolrelay.formats._json import MAX_INTEGER_BITS, MAX_NESTING
 from toolrelay.formats._text import well_formed
@@ -30,8 +31,29 @@ def wire_name(result: NormalizedToolResult) -> str:
 
 
 def success_text(result: NormalizedToolResult) -> str:
-    """Write the output as text: text stays as it is, everything else becomes JSON."""
-    return to_text(result.output)
+    """Write the output as text: text stays as it is, everything else becomes JSON; pictures are described."""
+    return to_text(value_of(result))
+
+
+def value_of(result: NormalizedToolResult) -> Any:
+    """Give the output as JSON: content blocks become the one value that they hold, or the text that they make."""
+    blocks = content_of(result.output)
+    if blocks is None:
+        return to_json(result.output)
+    is_single, value = single_value(blocks)
+    return to_json(value) if is_single else well_formed(described(blocks))
+
+
+def shown_blocks(result: NormalizedToolResult) -> list[Block]:
+    """Give the content of an output that holds a picture, what cannot be shown described; else nothing."""
+    blocks = content_of(result.output) if result.success else None
+    if blocks is None or not any(isinstance(block, Media) and block.is_image for block in blocks):
+        return []
+    return [
+        Text(block.described()) if isinstance(block, Media) and not block.is_image else block
+        for block in blocks
+        if not (isinstance(block, Text) and not block.text)
+    ]
 
 
 def error_text(result: NormalizedToolResult) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._output import call_id, error_text, flagless_text, success_text, text_of, to_json
+from toolrelay.formats._content import Block, Text
+from toolrelay.formats._output import call_id, error_text, flagless_text, shown_blocks, success_text, text_of, to_json
 from toolrelay.formats._protocol import Wire
 from toolrelay.models import CallKind, NormalizedToolResult
 
@@ -37,7 +38,13 @@ def _apology(result: NormalizedToolResult) -> Wire:
 
 
 def _text(result: NormalizedToolResult) -> Wire:
-    return {"output": flagless_text(result)}
+    return {"output": [_shown(block) for block in shown_blocks(result)] or flagless_text(result)}
+
+
+def _shown(block: Block) -> Wire:
+    if isinstance(block, Text):
+        return {"type": "input_text", "text": block.text}
+    return {"type": "input_image", "image_url": f"data:{block.media_type};base64,{block.data}"}
 
 
 def _local_shell(result: NormalizedToolResult) -> Wire:

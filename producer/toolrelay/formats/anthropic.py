@@ -11,9 +11,10 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, named_tool, read_word
+from toolrelay.formats._content import Block, Text
 from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
-from toolrelay.formats._output import call_id, text_of
+from toolrelay.formats._output import call_id, shown_blocks, text_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
@@ -124,7 +125,7 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 def _tool_result(result: NormalizedToolResult) -> Wire:
-    block: Wire = {"type": "tool_result", "tool_use_id": CALL_IDS.encode(call_id(result)), "content": text_of(result)}
+    block: Wire = {"type": "tool_result", "tool_use_id": CALL_IDS.encode(call_id(result)), "content": _content(result)}
     if not result.success:
         block["is_error"] = True
     toolset = result.provider_metadata.get("toolset")
@@ -186,6 +187,18 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     if choice is None and parallel is False:
         choice = {"type": "auto", "disable_parallel_tool_use": True}
     return {"tools": tools} if choice is None else {"tools": tools, "tool_choice": choice}
+
+
+def _content(result: NormalizedToolResult) -> str | list[Wire]:
+    # an error's content must be text, and never empty
+    return [_shown(block) for block in shown_blocks(result)] or text_of(result)
+
+
+def _shown(block: Block) -> Wire:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    source = {"type": "base64", "media_type": block.media_type, "data": block.data}
+    return {"type": "image", "source": source}
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

@@ -9,9 +9,10 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.errors import ToolChoiceError
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, text
+from toolrelay.formats._content import Block, Text
 from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
-from toolrelay.formats._output import call_id, text_of, to_json
+from toolrelay.formats._output import call_id, shown_blocks, text_of, value_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
@@ -108,12 +109,23 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 def _tool_result(result: NormalizedToolResult) -> Wire:
     status = "success" if result.success else "error"
     identity = CALL_IDS.encode(call_id(result))
-    return {"toolResult": {"toolUseId": identity, "content": [_content(result)], "status": status}}
+    return {"toolResult": {"toolUseId": identity, "content": _contents(result), "status": status}}
+
+
+def _contents(result: NormalizedToolResult) -> list[Wire]:
+    return [_shown(block) for block in shown_blocks(result)] or [_content(result)]
+
+
+def _shown(block: Block) -> Wire:
+    if isinstance(block, Text):
+        return {"text": block.text}
+    # base64, as the wire has it; an SDK that takes bytes encodes them itself
+    return {"image": {"format": block.media_type.removeprefix("image/"), "source": {"bytes": block.data}}}
 
 
 def _content(result: NormalizedToolResult) -> Wire:
     # the json member takes objects only
-    output = to_json(result.output) if result.success else None
+    output = value_of(result) if result.success else None
     return {"json": output} if isinstance(output, dict) else {"text": text_of(result)}
 
 

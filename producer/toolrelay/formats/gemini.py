@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, read_word, text
+from toolrelay.formats._content import Media, Text
 from toolrelay.formats._gemini_stream import Stream
-from toolrelay.formats._output import error_text, to_json, wire_name
+from toolrelay.formats._output import error_text, shown_blocks, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
@@ -102,6 +103,11 @@ def _part(result: NormalizedToolResult) -> Wire:
     response: Wire = {"name": wire_name(result), "response": _response(result)}
     if result.provider_call_id is not None:
         response["id"] = result.provider_call_id
+    pictures = [block for block in shown_blocks(result) if isinstance(block, Media)]
+    if pictures:
+        texts = [block.text for block in shown_blocks(result) if isinstance(block, Text)]
+        response["response"] = {"output": "\n".join(texts)}
+        response["parts"] = [{"inlineData": {"mimeType": one.media_type, "data": one.data}} for one in pictures]
     return {"functionResponse": response}
 
 
@@ -109,7 +115,7 @@ def _response(result: NormalizedToolResult) -> Wire:
     """Give the object that Gemini wants; ``output`` and ``error`` in it have a meaning, else all of it is output."""
     if not result.success:
         return {"error": error_text(result)}
-    output = to_json(result.output)
+    output = value_of(result)
     is_taken_whole = isinstance(output, dict) and "output" not in output and "error" not in output
     return output if is_taken_whole else {"output": output}
 

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, read_word, text
+from toolrelay.formats._content import Block, Text
 from toolrelay.formats._indexed import Blocks
-from toolrelay.formats._output import call_id, error_text, to_json, to_text, wire_name
+from toolrelay.formats._output import call_id, error_text, shown_blocks, to_text, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
@@ -101,7 +102,10 @@ def _function_result(result: NormalizedToolResult) -> Wire:
     if not result.success:
         return {**step, "result": error_text(result), "is_error": True}
     # a list would be read as content blocks: everything but an object goes as text
-    output = to_json(result.output)
+    shown = [_shown(block) for block in shown_blocks(result)]
+    if shown:
+        return {**step, "result": shown}
+    output = value_of(result)
     return {**step, "result": output if isinstance(output, dict) else to_text(output)}
 
 
@@ -153,6 +157,12 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     """Give the request's fields."""
     fields: Wire = {"tools": tools}
     return fields if choice is None else {**fields, "generation_config": {"tool_choice": choice}}
+
+
+def _shown(block: Block) -> Wire:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image", "data": block.data, "mime_type": block.media_type}
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

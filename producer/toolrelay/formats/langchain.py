@@ -12,8 +12,9 @@ from typing import Any, Final
 from toolrelay.choices import ToolChoice
 from toolrelay.formats import openai_chat
 from toolrelay.formats._choices import Encode, WireChoice
+from toolrelay.formats._content import Block, Text
 from toolrelay.formats._deltas import Deltas
-from toolrelay.formats._output import call_id, text_of, wire_name
+from toolrelay.formats._output import call_id, shown_blocks, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
 from toolrelay.formats._stream import Drafts
@@ -141,7 +142,7 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
     return [
         {
             "type": "tool",
-            "content": text_of(result),
+            "content": [_shown(block) for block in shown_blocks(result)] or text_of(result),
             "tool_call_id": call_id(result),
             "name": wire_name(result),
             "status": "success" if result.success else "error",
@@ -188,6 +189,12 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the arguments of ``bind_tools``."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def _shown(block: Block) -> Wire:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image", "base64": block.data, "mime_type": block.media_type}
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

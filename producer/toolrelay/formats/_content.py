@@ -1,0 +1,126 @@
+"""What a tool returned as content blocks, MCP's way: texts, pictures, sounds, resources.
+
+A bare list of blocks and a whole ``CallToolResult`` are both taken apart. One text alone is the output itself, parsed
+if it is JSON; pictures go where the wire has a place for them, and are described where it has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any, Final, NamedTuple
+
+from toolrelay.formats._plain import as_dict
+from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._text import well_formed
+
+_RESULT_KEYS: Final = frozenset(
+    {"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "resultType", "result_type"}
+)
+#: what Anthropic, OpenAI and Gemini all take
+IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+class Text(NamedTuple):
+    """A block of text, or the description of a block that cannot be sent."""
+
+    text: str
+
+
+class Media(NamedTuple):
+    """A picture or a sound: its media type, and base64."""
+
+    kind: str
+    media_type: str
+    data: str
+
+    @property
+    def is_image(self) -> bool:
+        """Whether every provider that takes pictures takes this one."""
+        return self.kind == "image" and self.media_type in IMAGE_TYPES
+
+    def described(self) -> str:
+        """Say what is not shown."""
+        try:
+            size = len(base64.b64decode(self.data, validate=False))
+        except (binascii.Error, ValueError):
+            size = len(self.data)
+        return f"[{self.kind} {self.media_type}, {size} bytes, returned by the tool and not shown here]"
+
+
+Block = Text | Media
+
+
+def content_of(output: Any) -> list[Block] | None:
+    """Take an output apart; ``None`` for one that is no list of blocks."""
+    if isinstance(output, dict):
+        if "content" not in output or not output.keys() <= _RESULT_KEYS:
+            return None
+        blocks = [] if output["content"] in ([], ()) else content_of(output["content"])
+        structured = pick(output, "structuredContent", "structured_content")
+        if blocks is None:
+            return None
+        has_text = any(isinstance(block, Text) for block in blocks)
+        # its text twin says the same, and stands for it
+        return blocks if structured is None or has_text else [Text(_json(structured)), *blocks]
+    if not isinstance(output, (list, tuple)):
+        return None
+    found: list[Block] = []
+    for item in output:
+        block = _block(item) if isinstance(item, dict) else None
+        if block is None:
+            return None
+        found.append(block)
+    return found or None
+
+
+def single_value(blocks: list[Block]) -> tuple[bool, Any]:
+    """Give the value of content that holds one text and nothing else, and whether it is such."""
+    if len(blocks) != 1 or not isinstance(blocks[0], Text):
+        return False, None
+    text = blocks[0].text
+    if not text.lstrip().startswith(("{", "[")):
+        return True, text
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return True, text
+
+
+def described(blocks: list[Block]) -> str:
+    """Write content as text, with a note for each block that is none."""
+    return "\n".join(block.text if isinstance(block, Text) else block.described() for block in blocks)
+
+
+def _block(block: Wire) -> Block | None:
+    kind = block.get("type")
+    if kind == "text":
+        text = block.get("text")
+        return Text(well_formed(text)) if isinstance(text, str) else None
+    if kind in ("image", "audio"):
+        return _media(kind, block)
+    if kind == "resource_link" and isinstance(block.get("uri"), str):
+        return Text(well_formed(f"[resource {block['uri']}]"))
+    return _resource(as_dict(block.get("resource"))) if kind == "resource" else None
+
+
+def _media(kind: str, block: Wire) -> Media | None:
+    source = as_dict(block.get("source")) or block
+    data = source.get("data")
+    media_type = pick(source, "mimeType", "mime_type", "media_type")
+    return Media(kind, media_type, data) if isinstance(data, str) and isinstance(media_type, str) else None
+
+
+def _resource(resource: Wire | None) -> Block | None:
+    if resource is None:
+        return None
+    if isinstance(resource.get("text"), str):
+        return Text(well_formed(resource["text"]))
+    media_type = pick(resource, "mimeType", "mime_type") or "application/octet-stream"
+    blob = resource.get("blob")
+    return Media("resource", str(media_type), blob) if isinstance(blob, str) else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
