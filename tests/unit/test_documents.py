@@ -1,0 +1,48 @@
+"""What our documents show to be typed: it compiles, and the names and commands in it exist."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+from tests.support.documents import README, ROOT, commands, python_blocks
+
+DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = [
+    pytest.param(document, block, id=f"{document.relative_to(ROOT)}-{number}")
+    for document in DOCUMENTS
+    for number, block in enumerate(python_blocks(document), 1)
+]
+
+
+@pytest.mark.parametrize(("document", "block"), BLOCKS)
+def test_python_in_a_document_compiles_and_imports_what_there_is(document: Path, block: str) -> None:
+    compile(block, str(document), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    imports = [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("toolrelay")
+        for alias in node.names
+    ]
+
+    missing = [(module, name) for module, name in imports if not hasattr(importlib.import_module(str(module)), name)]
+
+    assert missing == []
+
+
+def test_the_readme_shows_tools_and_an_agent() -> None:
+    tools, agent = python_blocks(README)
+
+    assert "@tool" in tools
+    assert "Producer(" in agent
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
+def test_a_make_command_in_a_document_exists(document: Path) -> None:
+    targets = {line.partition(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if "##" in line}
+
+    unknown = [words[1] for words in commands(document, "make") if words[1] not in targets]
+
+    assert unknown == []
