@@ -171,7 +171,9 @@ def _entries(tools: Any) -> list[Any]:
     body = as_dict(tools)
     if body is None:
         raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
-    body = as_dict(pick(body, "toolConfig")) or body
+    config = as_dict(pick(body, "toolConfig"))  # Gemini's has no tools, Bedrock's has
+    if config is not None and "tools" in config:
+        body = config
     if body.get("type") == "namespace":
         return [body]
     for key in ("tools", "functions"):

@@ -9,7 +9,7 @@ from toolrelay.names import Alphabet, ArgumentNames
 from toolrelay.schemas._document import Document, Located, Schema, escape, replace_subschemas
 from toolrelay.schemas._drafts import modern
 from toolrelay.schemas._losses import Losses
-from toolrelay.schemas._root import root_object
+from toolrelay.schemas._root import check_object, root_object
 from toolrelay.schemas._shape import Place, Shaper
 
 
@@ -48,6 +48,7 @@ def write_plain(document: Document, rules: Rules, losses: Losses) -> tuple[Schem
     """Write a document that obeys the rules, and say which parameters were renamed."""
     document.check_references()
     root = document.root
+    check_object(root)
     renames_definitions = rules.is_modern and "definitions" in root and "$defs" not in root
     if "$ref" in root or not rules.forbidden_at_root.isdisjoint(root):
         root = _plain_root(document, rules, losses)

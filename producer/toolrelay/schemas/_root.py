@@ -21,7 +21,7 @@ def root_object(shaper: Shaper, root: Schema, place: Place, losses: Losses, titl
     ``title`` is what cannot have them, for the reason of the loss. Raises ``ToolExportError`` for what is no object.
     """
     flat, place = shaper.flatten(root, place)
-    _check_object(flat)
+    check_object(flat)
     for keyword in ("anyOf", "oneOf"):
         if keyword in flat:
             losses.add(
@@ -33,7 +33,8 @@ def root_object(shaper: Shaper, root: Schema, place: Place, losses: Losses, titl
     return flat, place
 
 
-def _check_object(flat: Schema) -> None:
+def check_object(flat: Schema) -> None:
+    """Raise ``ToolExportError`` for a root that is meant for something else than an object."""
     types = flat.get("type", "object")
     if "object" not in ([types] if isinstance(types, str) else types):
         raise ToolExportError(f"the arguments of a call are an object, and the schema wants {types!r}", pointer="/type")

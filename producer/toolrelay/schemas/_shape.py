@@ -77,7 +77,7 @@ class Shape:
     @property
     def is_impossible(self) -> bool:
         """Whether no value fits."""
-        return not (self.options or self.nullable or self.is_any or self.recursion)
+        return not (self.options or self.nullable or self.is_any) and self.recursion is None
 
 
 class Shaper:
