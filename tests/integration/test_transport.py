@@ -1,16 +1,19 @@
-"""What becomes of queue messages that were taken and not acknowledged."""
+"""What becomes of queue messages that were taken, and of their calls when nobody runs them."""
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.waiting import wait_until
 from tests.support.workers import Workers
 
 from toolrelay.celery_app import make_celery
 from toolrelay.drivers import Driver
+from toolrelay.models import CallStatus
 from toolrelay.producer import Producer
 from toolrelay.protocol.keys import Keys
 from toolrelay.settings import Settings
@@ -80,3 +83,18 @@ def test_a_message_of_another_task_is_kept_in_redis_until_it_is_acknowledged(
 
     assert held == 1
     assert driver.redis.hlen(unacked) == 0
+
+
+def test_a_worker_that_was_asked_to_stop_starts_nothing_more(
+    relay: Producer, workers: Workers, driver: Driver, settings: Settings
+) -> None:
+    # The call comes back into the queue while the worker's loop may still wait for its next message.
+    (leaving,) = workers.start(1, TOOLRELAY_SHUTDOWN_GRACE="0.1")
+    handle = relay.enqueue({"name": "slow/async", "arguments": {"seconds": 60}})
+    wait_until(lambda: handle.status() is CallStatus.RUNNING, "the call to run")
+
+    leaving.signal(signal.SIGTERM)
+
+    assert leaving.process.wait(20) == 0
+    assert handle.status() is CallStatus.PENDING
+    assert {tag.partition("#")[0] for tag in tags(driver, Keys.of(settings).queue)} == {handle.id}

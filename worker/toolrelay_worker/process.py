@@ -83,6 +83,11 @@ class WorkerProcess:
         self._is_stopping = False
         self._unfit: str | None = None
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the process starts no more calls."""
+        return self._is_stopping
+
     def start(self) -> None:
         """Begin to beat, to reap, and to offer the tools."""
         self._keeper.start()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Celery, Task
-from celery.exceptions import Ignore
+from celery.exceptions import Ignore, Reject
 
 from toolrelay.celery_app import TASK_NAME
 from toolrelay.errors import BrokerUnavailable
@@ -46,8 +46,12 @@ def register(app: Celery) -> None:
     @app.task(name=TASK_NAME, bind=True, ignore_result=False)  # type: ignore[untyped-decorator]  # Celery is untyped
     def execute(self: Task, tool_name: str = "", namespace: str | None = None, **_later: Any) -> Finished:
         # `_later` takes what a newer producer may send.
+        process = current_process()
+        if process.is_stopping:
+            # Celery's loop learns that it is to stop between two events, and the next one may be another message.
+            raise Reject("this worker is shutting down", requeue=True)
         try:
-            finished = current_process().run(self.request.id, tool_name, namespace)
+            finished = process.run(self.request.id, tool_name, namespace)
         except BrokerUnavailable as error:
             # The message is spent, the record is not: the reaper rings again.
             logger.warning("%s cannot be run now: %s", self.request.id, error)
