@@ -133,6 +133,8 @@ class Driver:
             return self._redis.execute_command(*_words(command))
 
     def _send_all(self, commands: Sequence[Command[T]]) -> list[T]:
+        if len(commands) == 1:  # most messages hold one call, and a pipeline costs more than it
+            return [commands[0].parse(self._send(commands[0]))]
         try:
             replies = self._pipe(commands)
         except NoScriptError:
@@ -193,6 +195,8 @@ class AsyncDriver:
             await asyncio.sleep(pause)
 
     async def _send_all(self, commands: Sequence[Command[T]]) -> list[T]:
+        if len(commands) == 1:  # as above
+            return [commands[0].parse(await self._send(commands[0]))]
         try:
             replies = await self._pipe(commands)
         except NoScriptError:

@@ -25,7 +25,7 @@ from toolrelay.drivers import Driver
 from toolrelay.errors import BrokerUnavailable, ToolrelayError, UnknownCall
 from toolrelay.models import CallStatus, NormalizedToolResult, StatusUpdate
 from toolrelay.protocol import replies
-from toolrelay.protocol.commands import Commands
+from toolrelay.protocol.commands import Command, Commands
 from toolrelay.protocol.replies import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -35,11 +35,15 @@ _WAKE: Final = ""
 _TICK_SECONDS: Final = 0.5
 #: An open call that says nothing for so long is looked at; each fruitless look makes the next wait longer.
 _SILENCE_SECONDS: Final = 5.0
-_LONGEST_SILENCE_SECONDS: Final = 15.0
-_PING_SECONDS: Final = 10.0
-_DEAF_SECONDS: Final = 20.0
+#: With a connection that takes a command's timeout to be found dead, an end is still seen within 20 s.
+_LONGEST_SILENCE_SECONDS: Final = 10.0
+_PING_SECONDS: Final = 8.0
+_DEAF_SECONDS: Final = 15.0
 _RECONNECT_SECONDS: Final = 0.2
 _LOOK_AT_MOST: Final = 200
+
+#: What reading a record raises that another version of toolrelay, or something else, has written.
+_UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError)
 
 Listener = Callable[[StatusUpdate | None], None]
 
@@ -51,6 +55,7 @@ class Watch:
         self.tool_call_id = tool_call_id
         #: the terminal result, or why none can be had
         self.future: Future[NormalizedToolResult] = Future()
+        self.future.set_running_or_notify_cancel()  # so that one who no longer waits cannot cancel it for the others
         self.updates: list[StatusUpdate] = []
         #: whether Redis has confirmed that the call exists
         self.is_known = False
@@ -74,12 +79,17 @@ class Watch:
         """Whether nothing more will come."""
         return self.future.done()
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the wait ended without a result."""
+        return self.future.done() and self.future.exception() is not None
+
     def subscribe(self, listener: Listener) -> None:
         """Give ``listener`` every update, those already seen first; ``None`` when the wait ended without a result."""
         with self._lock:
             for update in self.updates:
                 listener(update)
-            if self.future.done() and self.future.exception() is not None:
+            if self.has_failed:
                 listener(None)
             self._listeners.append(listener)
 
@@ -179,7 +189,7 @@ class Waiter:
         if self._connected.is_set():
             return
         with self._lock:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="toolrelay-waiter", daemon=True)
                 self._thread.start()
         if not self._connected.wait(self._timeout.total_seconds()):
@@ -189,18 +199,24 @@ class Waiter:
         """Give the process's watch of a call; new ones know nothing until an update or a snapshot comes."""
         with self._lock:
             watch = self._watches.get(tool_call_id)
-            if watch is None or (watch.future.done() and watch.future.exception() is not None):
-                watch = Watch(tool_call_id)
-                self._watches[tool_call_id] = watch
+            if watch is None or watch.has_failed:
+                watch = self._watches[tool_call_id] = Watch(tool_call_id)
+            return watch
+
+    def watch_anew(self, tool_call_id: str) -> Watch:
+        """Give a new watch of a call whose end this process has seen, and which runs again all the same."""
+        with self._lock:
+            watch = self._watches[tool_call_id] = Watch(tool_call_id)
             return watch
 
     def close(self) -> None:
         """End the thread and its connections."""
         self._closed.set()
-        with suppress(RedisError, BrokerUnavailable):
-            self._driver.redis.publish(self._commands.keys.reply(self.client), _WAKE)
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=_TICK_SECONDS * 4)
+        thread = self._thread
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            with suppress(RedisError, BrokerUnavailable):
+                self._driver.redis.publish(self._commands.keys.reply(self.client), _WAKE)
+            thread.join(timeout=_TICK_SECONDS * 4)
         self._driver.close()
 
     def _run(self) -> None:
@@ -209,10 +225,11 @@ class Waiter:
                 with self._driver.redis.pubsub() as pubsub:
                     self._listen(pubsub)
             except (RedisError, BrokerUnavailable, OSError) as error:
-                self._connected.clear()
                 if not self._closed.is_set():
                     logger.info("the reply channel is interrupted, connecting again: %s", error)
-                self._closed.wait(_RECONNECT_SECONDS)
+            finally:
+                self._connected.clear()
+            self._closed.wait(_RECONNECT_SECONDS)
 
     def _listen(self, pubsub: PubSub) -> None:
         pubsub.subscribe(self._commands.keys.reply(self.client))
@@ -230,10 +247,17 @@ class Waiter:
             self._look(self._open())  # what happened while nobody listened
             self._connected.set()
         elif message["type"] == "message" and message["data"] != _WAKE:
-            update = replies.update(message["data"])
-            watch = self._watches.get(update.tool_call_id)
-            if watch is not None and not watch.apply(update):
-                self._look([watch])
+            self._take(message["data"])
+
+    def _take(self, text: str) -> None:
+        try:
+            update = replies.update(text)
+        except _UNREADABLE as error:  # must not end the wait of everybody; the next look tells whose it was
+            logger.warning("a message on the reply channel cannot be read: %s", error)
+            return
+        watch = self._watches.get(update.tool_call_id)
+        if watch is not None and not watch.apply(update):
+            self._look([watch])
 
     def _keep_alive(self, pubsub: PubSub) -> None:
         now = time.monotonic()
@@ -257,11 +281,20 @@ class Waiter:
         for start in range(0, len(watches), _LOOK_AT_MOST):
             batch = watches[start : start + _LOOK_AT_MOST]
             commands = [self._commands.snapshot(watch.tool_call_id, watch.seen, self.client) for watch in batch]
-            for watch, snapshot in zip(batch, self._driver.run_all(commands), strict=True):
-                if snapshot is not None:
-                    watch.silent_until(time.monotonic())
-                    watch.catch_up(snapshot)
-                elif watch.is_known:
-                    watch.fail(UnknownCall(f"{watch.tool_call_id}: its record is gone"))
-                else:
-                    watch.silent_until(time.monotonic())  # not enqueued yet
+            # Read one by one: what cannot be read ends one wait, not all.
+            answers = self._driver.run_all([Command(command.args, list, command.script) for command in commands])
+            for watch, answer in zip(batch, answers, strict=True):
+                self._learn(watch, answer)
+
+    @staticmethod
+    def _learn(watch: Watch, answer: list[str]) -> None:
+        watch.silent_until(time.monotonic())
+        try:
+            snapshot = replies.snapshot(answer)
+        except _UNREADABLE as error:
+            watch.fail(ToolrelayError(f"{watch.tool_call_id}: this version of toolrelay cannot read it: {error}"))
+            return
+        if snapshot is not None:
+            watch.catch_up(snapshot)
+        elif watch.is_known:  # otherwise it is not enqueued yet
+            watch.fail(UnknownCall(f"{watch.tool_call_id}: its record is gone"))
