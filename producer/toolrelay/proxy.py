@@ -200,11 +200,11 @@ def restore_signatures(contents: Iterable[Any], calls: Iterable[NormalizedToolRe
     """Put thought signatures back into Gemini's history that has lost them on its way through another format.
 
     Gemini signs the first call of each step and refuses a history without that signature. ``calls`` are all calls of
-    the conversation, in order. Each signed call is looked for by its id, else by the next part with its name and
-    arguments; its part gets the signature, unless it has one. Nothing that is passed in is changed.
+    the conversation, in order: each belongs to the next part with its id or, where there is none, with its name and
+    arguments. A part that has a signature keeps it. Nothing that is passed in is changed.
     """
-    signed = [call for call in calls if call.provider_metadata.get("thought_signature")]
-    return [_signed(content, signed) for item in contents if (content := as_dict(item)) is not None]
+    waiting = list(calls)
+    return [_signed(content, waiting) for item in contents if (content := as_dict(item)) is not None]
 
 
 def _signed(content: Wire, waiting: list[NormalizedToolRequest]) -> Wire:
@@ -216,13 +216,11 @@ def _signed_part(part: Wire, waiting: list[NormalizedToolRequest]) -> Wire:
     function = as_dict(pick(part, "functionCall", "function_call"))
     if function is None:
         return part
-    for place, call in enumerate(waiting):
-        if _is_part_of(function, call):
-            del waiting[place]
-            if pick(part, "thoughtSignature", "thought_signature") is not None:
-                return part
-            return {**part, "thoughtSignature": call.provider_metadata["thought_signature"]}
-    return part
+    place = next((place for place, call in enumerate(waiting) if _is_part_of(function, call)), None)
+    signature = None if place is None else waiting.pop(place).provider_metadata.get("thought_signature")
+    if signature is None or pick(part, "thoughtSignature", "thought_signature") is not None:
+        return part
+    return {**part, "thoughtSignature": signature}
 
 
 def _is_part_of(function: Wire, call: NormalizedToolRequest) -> bool:

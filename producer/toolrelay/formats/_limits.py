@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolrelay.formats._output import error_text, success_text
+from toolrelay.formats._output import flagless_text, success_text
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: below this, there is room for little but the note
@@ -23,9 +23,9 @@ def limited(result: NormalizedToolResult, max_bytes: int | None) -> NormalizedTo
         text = success_text(result)
         short = cut(text, max_bytes)
         return result if short is text else result.model_copy(update={"output": short})
-    prefix = len(error_text(result).encode()) - len((result.error or "").encode())
     error = result.error or ""
-    short = cut(error, max(max_bytes - max(prefix, 0), MIN_BYTES // 2))
+    around = len(flagless_text(result)) - len(error)  # the category and the word "Error", where a wire has no flag
+    short = cut(error, max_bytes - max(around, 0))
     return result if short is error else result.model_copy(update={"error": short})
 
 
