@@ -55,12 +55,12 @@ Feature: To Celery's own tools a tool call is a normal task
     And what they added to the headers travels with the message
 
   @own_workers @design-4
-  Scenario: Nothing is published for a call that only attaches
+  Scenario: A call that only attaches publishes nothing, and leaves no trace open
     Given a fleet whose workers have not started yet
     And an agent has enqueued math/add with {"a": 1, "b": 2}
     And somebody who listens to Celery's publishing signals
     When another agent enqueues, as call 0 of the same plan, math/add with {"a": 1, "b": 2}
-    Then no after_task_publish was sent
+    Then the signals were, once each, before_task_publish, after_task_publish
     And the queue holds 1 message
 
   @design-2

@@ -185,7 +185,10 @@ class Doorbell:
         return _encode(message), task.headers
 
     def published(self, headers: dict[str, Any]) -> None:
-        """Send ``after_task_publish`` for a message that was rung."""
+        """Send ``after_task_publish`` for a message that was rung, or that the same call had rung before.
+
+        Tracing opens a span before a message is published and closes it here: one must follow the other.
+        """
         signals.after_task_publish.send(
             sender=TASK_NAME, body=None, exchange="", routing_key=self._queue, headers=headers
         )

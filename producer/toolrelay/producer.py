@@ -119,7 +119,7 @@ class _Producer:
         """Send the publishing signals, and raise for a call whose id is taken by another one."""
         taken = None
         for call, reply in zip(outgoing, replies, strict=True):
-            if reply.submission is Submission.NEW and call.headers:
+            if reply.submission is not Submission.CONFLICT and call.headers:
                 self._session.doorbell.published(call.headers)
             if reply.submission is Submission.CONFLICT:
                 taken = taken or call.admission.request
