@@ -220,16 +220,26 @@ def test_limits_go_where_a_model_reads_them() -> None:
     assert [loss.what for loss in exported.losses] == ["exclusiveMinimum", "multipleOf"]
 
 
-def test_a_schema_that_doubles_with_each_definition_is_refused_before_it_is_large() -> None:
+@pytest.mark.parametrize("keyword", ["properties", "anyOf", "allOf"])
+def test_a_schema_that_doubles_with_each_definition_is_refused_before_it_is_large(keyword: str) -> None:
     definitions: dict[str, Any] = {"D0": {"type": "object", "properties": {"x": {"type": "string"}}}}
     for level in range(1, 40):
         half = {"$ref": f"#/$defs/D{level - 1}"}
-        definitions[f"D{level}"] = {"type": "object", "properties": {"l": half, "r": half}}
+        halves: Any = {"l": half, "r": half} if keyword == "properties" else [half, half]
+        definitions[f"D{level}"] = {"type": "object", keyword: halves}
     schema = {"properties": {"d": {"$ref": "#/$defs/D39"}}, "$defs": definitions}
 
-    with pytest.raises(ToolExportError, match="more than 5000 parts"):
+    with pytest.raises(ToolExportError, match="more than 10000 parts"):
         to_gemini(schema)
     assert to_openai(schema, strict=True).form == "plain"
+
+
+def test_many_alternatives_take_time_in_proportion() -> None:
+    choices = {"anyOf": [{"const": f"v{number}"} for number in range(2000)]}
+
+    written = to_gemini({"properties": {"x": choices}}).schema["properties"]["x"]
+
+    assert len(written["anyOf"]) == 2000
 
 
 def test_what_comes_out_is_the_callers_own() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from toolrelay.errors import ToolExportError
 from toolrelay.names import ArgumentNames
 from toolrelay.schemas import _dialects, _plain
 from toolrelay.schemas._dialects import Dialect
@@ -44,6 +45,8 @@ def _strict(document: Document, losses: Losses, dialect: Dialect, rules: Rules) 
     except Unfit as unfit:
         why = f"sent without it, for {dialect.title} cannot say {unfit.what!r}: {unfit.why}"
         losses.add(unfit.pointer, "strict", why)
+    except ToolExportError as error:  # perhaps only too large with its references followed
+        losses.add(error.pointer, "strict", f"sent without it: {error.why}")
     return _as_it_is(document, losses, rules)
 
 

@@ -18,7 +18,6 @@ from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING
 from toolrelay.schemas._root import root_object
 from toolrelay.schemas._shape import RECURSION, Option, Place, Shape, Shaper
 
-_MAX_SCHEMAS: Final = 5000  # definitions that use each other may double in size with each one
 _SCALARS: Final = ("string", "number", "boolean")
 _SILENT: Final = frozenset({"$comment", "$schema", "$id"})
 
@@ -43,7 +42,6 @@ class Emitter:
         self._shaper = Shaper(document, losses, self._cut)
         #: the definitions that refer to themselves: pointer to name
         self._definitions: dict[str, str] = {}
-        self._count = 0
         self._wire_names: dict[str, str] = {}
         if dialect.parameter_names is not None:
             names = (name for schema, _ in walk(document.root) for name in schema.get("properties", ()))
@@ -103,12 +101,6 @@ class Emitter:
         return self._write(self._shaper.shape(schema, place))
 
     def _write(self, shape: Shape) -> Written:
-        self._count += 1
-        if self._count > _MAX_SCHEMAS:
-            why = f"the schema has more than {_MAX_SCHEMAS} parts once its references are followed"
-            if self._dialect.is_closed:
-                raise Unfit(shape.place.pointer, "$ref", why)
-            raise ToolExportError(why, pointer=shape.place.pointer)
         if shape.recursion is not None:
             return self._beside_reference(shape, self._reference_to(shape.recursion)), ArgumentNames()
         if shape.is_any:

@@ -20,8 +20,13 @@ class Loss(NamedTuple):
 class Losses(list[Loss]):
     """A list that grows while a schema is converted; the same thing at the same place is said once."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[Loss] = set()
+
     def add(self, pointer: str, what: str, why: str) -> None:
         """Record a loss."""
         loss = Loss(pointer, what, why)
-        if loss not in self:
+        if loss not in self._said:
+            self._said.add(loss)
             self.append(loss)

@@ -6,18 +6,23 @@ an ``enum``. Whatever cannot be kept on the way is dropped so that more is accep
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from toolrelay.errors import ToolExportError
 from toolrelay.schemas._disjoint import are_disjoint
 from toolrelay.schemas._document import Document, Located, Schema, escape
 from toolrelay.schemas._drafts import modern
 from toolrelay.schemas._losses import Losses
-from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, Beside, both, merge, same
+from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, Beside, both, merge
 
 #: stands in a schema where a definition that is being written refers to itself; its value is the definition's pointer
 RECURSION: Final = "$recursion"
+
+_MAX_PARTS: Final = 10_000  # definitions that use each other may double in size with each one
+_MAX_BRANCHES: Final = 400
 
 _UNENFORCED: Final = "the providers' schemas cannot say it; checked when the call is validated"
 _UNDERSTOOD_NOWHERE: Final = frozenset({"not", "if", "then", "else", "unevaluatedItems"})
@@ -87,6 +92,7 @@ class Shaper:
         self._document = document
         self._losses = losses
         self._on_cycle = on_cycle
+        self._count = 0
 
     def shape(self, schema: Any, place: Place) -> Shape:
         """Take one schema apart; those inside of it stay as they are."""
@@ -106,13 +112,18 @@ class Shaper:
         if branches is None:
             self._add_options(shape, base)
         else:
+            seen: set[tuple[str, str, frozenset[str]]] = set()
             for branch, at in branches:
                 part, reached = self.flatten(branch, at)
-                self._add_branch(shape, self.shape(self._merge(part, base, reached), reached))
+                self._add_branch(shape, self.shape(self._merge(part, base, reached), reached), seen)
         return shape
 
     def flatten(self, schema: Any, place: Place) -> tuple[Schema, Place]:
         """Give a schema without ``$ref``, ``allOf`` and ``const``; what stands beside a ``$ref`` wins over it."""
+        self._count += 1
+        if self._count > _MAX_PARTS:
+            why = f"the schema has more than {_MAX_PARTS} parts once its references are followed"
+            raise ToolExportError(why, pointer=place.pointer)
         if not isinstance(schema, dict):
             return {} if schema is True else {"not": {}}, place
         own = modern(schema)
@@ -160,11 +171,13 @@ class Shaper:
         branches = [(branch, place.below(first, str(index))) for index, branch in enumerate(flat[first])]
         if "oneOf" in unions and not are_disjoint([self.flatten(one, place)[0] for one in flat["oneOf"]]):
             self._losses.add(f"{place.pointer}/oneOf", "oneOf", f"written as anyOf, which lets several fit; {_CHECKED}")
-        if len(unions) > 1:
+        if len(unions) > 1 and len(branches) * len(flat["oneOf"]) > _MAX_BRANCHES:
+            self._losses.add(f"{place.pointer}/oneOf", "oneOf", f"too many alternatives beside anyOf; {_CHECKED}")
+        elif len(unions) > 1:
             branches = [(both(branch, other), at) for branch, at in branches for other in flat["oneOf"]]
         return branches
 
-    def _add_branch(self, shape: Shape, branch: Shape) -> None:
+    def _add_branch(self, shape: Shape, branch: Shape, seen: set[tuple[str, str, frozenset[str]]]) -> None:
         if branch.recursion is not None:
             # a definition that is nothing but itself, among others, adds nothing; with structure between, it is kept
             shape.options.append(Option("", {RECURSION: branch.recursion}, branch.place, branch.annotations))
@@ -172,7 +185,11 @@ class Shaper:
         shape.nullable = shape.nullable or branch.nullable
         for option in branch.options:
             option.annotations = {**branch.annotations, **option.annotations}
-            if not any(_is_same(option, other) for other in shape.options):
+            content = json.dumps([option.keywords, option.annotations], sort_keys=True)
+            # references in an object or a list may mean something else after another chain
+            key = (option.type, content, option.place.chain if option.type in ("object", "array") else frozenset())
+            if key not in seen:
+                seen.add(key)
                 shape.options.append(option)
 
     def _add_options(self, shape: Shape, base: Schema) -> None:
@@ -234,13 +251,3 @@ def _types_of(base: Schema) -> list[str] | None:
 def _fits(value: Any, types: list[str]) -> bool:
     name = type_of(value)
     return name in types or (name == "integer" and "number" in types)
-
-
-def _is_same(option: Option, other: Option) -> bool:
-    return (
-        option.type == other.type
-        and option.keywords.keys() == other.keywords.keys()
-        and all(same(value, other.keywords[keyword]) for keyword, value in option.keywords.items())
-        and option.annotations == other.annotations
-        and (option.type not in ("object", "array") or option.place.chain == other.place.chain)
-    )
