@@ -79,6 +79,108 @@ def with_nulls(schema: Any, root: dict[str, Any], value: Any) -> Any:
     return {**dict.fromkeys(name for name in schema.get("required", ()) if name not in value), **given_ones}
 
 
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Give a written schema and all that are inside of it."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    for keyword in ("anyOf", "prefixItems"):
+        inner += schema.get(keyword, [])
+    for keyword in ("items", "additionalProperties"):
+        inner.append(schema.get(keyword))
+    for one in inner:
+        yield from parts(one)
+
+
+GEMINI_WORDS = {
+    *("type", "format", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "default"),
+    *(
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+    ),
+}
+GEMINI_JSON_WORDS = {
+    *(
+        "$defs",
+        "$ref",
+        "type",
+        "format",
+        "title",
+        "description",
+        "enum",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+    ),
+    *("minimum", "maximum", "anyOf", "properties", "additionalProperties", "required"),
+}
+OPENAI_STRICT_WORDS = {
+    *("$defs", "$ref", "type", "format", "title", "description", "enum", "items", "minItems", "maxItems", "minimum"),
+    *("maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "anyOf", "properties"),
+    *("additionalProperties", "required"),
+}
+ANTHROPIC_STRICT_WORDS = {
+    *("type", "format", "title", "description", "default", "enum", "items", "minItems", "anyOf", "properties"),
+    *("additionalProperties", "required"),
+}
+
+
+def check_gemini(part: dict[str, Any]) -> None:
+    assert part.keys() <= GEMINI_WORDS
+    assert ("type" in part) != ("anyOf" in part)
+    assert isinstance(part.get("type", ""), str)
+    assert "enum" not in part or part["type"] == "string"
+    assert all(isinstance(value, str) and value for value in part.get("enum", ["x"]))
+    assert part.get("type") != "array" or part["items"].keys() & {"type", "anyOf"}
+    assert part.get("properties") != {}
+    assert set(part.get("required", ())) <= part.get("properties", {}).keys()
+
+
+def check_gemini_json(part: dict[str, Any]) -> None:
+    assert part.keys() <= GEMINI_JSON_WORDS
+    assert "$ref" not in part
+    assert part.get("type") != "array" or "items" in part
+
+
+def check_strict(part: dict[str, Any], words: set[str], *, is_all_required: bool) -> None:
+    assert part.keys() <= words
+    assert part.keys() == {"$ref"} or part.keys() & {"type", "anyOf"}
+    if part.get("type") == "object":
+        assert part["additionalProperties"] is False
+        if is_all_required:
+            assert part["required"] == list(part["properties"])
+    if part.get("type") == "array":
+        assert part["items"]
+
+
+def check_form(exported: ExportedSchema, target: str) -> None:
+    root = exported.schema
+    assert root["type"] in ("object", "OBJECT")
+    if exported.form == "plain":
+        assert target == "mcp" or root.keys().isdisjoint({"anyOf", "oneOf", "allOf", "$ref", "$schema"})
+        return
+    assert "anyOf" not in root
+    for part in parts(root):
+        if exported.form == "parameters":
+            if target == "gemini":  # in upper case it is the same but for the types
+                check_gemini(part)
+        elif exported.form == "json_schema":
+            check_gemini_json(part)
+        elif target == "openai strict":
+            check_strict(part, OPENAI_STRICT_WORDS, is_all_required=True)
+        else:
+            check_strict(part, ANTHROPIC_STRICT_WORDS, is_all_required=False)
+
+
 def names_in(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         for keyword, value in schema.items():
@@ -102,6 +204,7 @@ def test_a_tricky_schema_keeps_its_meaning(tricky: Tricky, target: str) -> None:
 
     assert before == tricky.schema
     assert [arguments for arguments in tricky.taken if not can_say(exported, arguments)] == []
+    check_form(exported, target)
     said_beyond = [arguments for arguments in tricky.refused if can_say(exported, arguments)]
     assert not said_beyond or exported.losses
     kept = {name for own in names_in(exported.schema) for name in (exported.names.own.get(own, own),)}
@@ -356,6 +459,7 @@ def test_no_valid_call_becomes_impossible(target: str, tool: Pair) -> None:
     exported = TARGETS[target](schema)
 
     assert before == json.dumps(schema)
+    check_form(exported, target)
     assert can_say(exported, arguments)
     assert exported.names.decode(exported.names.encode(arguments)) == arguments
     if exported.form == "strict":  # what a model has to write null for is taken back
