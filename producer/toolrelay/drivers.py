@@ -31,6 +31,8 @@ _PASSING = (
     exceptions.BusyLoadingError,
     exceptions.ReadOnlyError,
 )
+#: How Redis's errors begin when it answers, but takes no writes now.
+_REFUSALS = ("OOM", "MISCONF", "READONLY", "NOREPLICAS")
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
 _HEALTH_CHECK = 10
@@ -73,7 +75,7 @@ class _Deadline:
 
 def _translated(error: RedisError) -> Exception:
     """Give the foreign exception our name, where we have one."""
-    if isinstance(error, exceptions.OutOfMemoryError) or str(error).startswith(("OOM", "MISCONF", "READONLY")):
+    if isinstance(error, exceptions.OutOfMemoryError) or str(error).startswith(_REFUSALS):
         return BrokerUnavailable(f"Redis takes no writes: {error}")
     if isinstance(error, _PASSING):
         return BrokerUnavailable(f"Redis cannot be reached: {error}")
@@ -167,6 +169,9 @@ class AsyncDriver:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
+            # A client refers to its loop, so it would stay for ever; nobody can close its connections any more.
+            for gone in [other for other in self._clients if other.is_closed()]:
+                del self._clients[gone]
             retry = redis.asyncio.retry.Retry(NoBackoff(), 0)
             client = redis.asyncio.Redis.from_url(self._url, retry=retry, **connection_options(self._timeout))
             self._clients[loop] = client

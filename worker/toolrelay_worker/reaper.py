@@ -6,6 +6,8 @@ import logging
 import random
 import threading
 
+from redis.exceptions import RedisError
+
 from toolrelay.drivers import Driver
 from toolrelay.errors import BrokerUnavailable
 from toolrelay.protocol.commands import Commands
@@ -36,7 +38,7 @@ class Reaper:
         while not self._closed.wait(self._interval * random.uniform(0.7, 1.3)):  # noqa: S311 - no secret
             try:
                 rescued = self._driver.run(self._commands.reap())
-            except BrokerUnavailable as error:
+            except (RedisError, BrokerUnavailable) as error:  # a refusal must not end the looking for good either
                 logger.warning("cannot look for lost calls: %s", error)
                 continue
             for call, what in rescued:

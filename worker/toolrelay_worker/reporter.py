@@ -11,6 +11,8 @@ import threading
 import time
 from typing import Final
 
+from redis.exceptions import RedisError
+
 from toolrelay.drivers import Driver
 from toolrelay.errors import BrokerUnavailable
 from toolrelay.models import Progress
@@ -20,6 +22,8 @@ from toolrelay_worker.context import PartialOutput
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.1
+#: Redis is gone, or refuses. Neither may end the sending thread, or cost a call the outcome that follows its updates.
+_UNSENT: Final = (RedisError, BrokerUnavailable)
 
 
 class CallReport:
@@ -89,7 +93,7 @@ class Reporter:
             self._waiting.pop(report.tool_call_id, None)
         try:
             report.flush(self._driver, self._commands)
-        except BrokerUnavailable as error:
+        except _UNSENT as error:
             logger.warning("updates of %s are lost: %s", report.tool_call_id, error)
 
     def wake(self, report: CallReport) -> None:
@@ -128,6 +132,6 @@ class Reporter:
     def _send(self, report: CallReport) -> None:
         try:
             report.flush(self._driver, self._commands)
-        except BrokerUnavailable as error:
+        except _UNSENT as error:
             logger.warning("updates of %s wait: %s", report.tool_call_id, error)
             self.wake(report)
