@@ -138,8 +138,9 @@ class LeaseKeeper:
     def _beat(self) -> None:
         held = self._leases()
         pairs = [(lease.tool_call_id, lease.claim.fence) for lease in held]
+        asked = time.monotonic()
         beat = self._driver.run(self._commands.beat(self._worker, self._state(), pairs))
-        self._answered = time.monotonic()
+        self._answered = asked  # leases run from a moment between question and answer, and must not be thought longer
         by_id = {lease.tool_call_id: lease for lease in held}
         for call in beat.lost:
             # It may have ended by itself between the list and the beat: then nobody listens to this any more.
