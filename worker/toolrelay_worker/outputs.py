@@ -88,11 +88,7 @@ def _key(key: Any, path: str) -> str:
 
 def _foreign(value: Any, path: str, depth: int) -> Any:
     refusal = f"is of type {type(value).__qualname__}, which cannot be turned into JSON"
-    if (
-        dataclasses.is_dataclass(value)
-        and not isinstance(value, type)
-        and not hasattr(value, "__pydantic_serializer__")
-    ):
+    if _is_plain_dataclass(value):
         return _object({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, path, depth)
     if isinstance(value, Iterator):  # pydantic would read it to its end, which may never come
         raise _refuse(f"{refusal}; return a list", path)

@@ -97,10 +97,6 @@ def _count(reply: Any) -> int:
     return int(reply)
 
 
-def _same(reply: Any) -> Any:
-    return reply
-
-
 class Commands:
     """Builds every command of one deployment."""
 
