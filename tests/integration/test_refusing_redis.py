@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 from tests.conftest import deployment
@@ -20,7 +19,7 @@ from toolrelay_worker.reporter import Reporter
 @pytest.fixture
 def record() -> Iterator[Record]:
     with EmbeddedServer() as server:
-        record = Record(deployment(server.url, lease=timedelta(milliseconds=50)), start_ms=None)
+        record = Record(deployment(server.url))
         yield record
         record.close()
 
@@ -43,6 +42,7 @@ def test_the_reaper_rescues_what_it_could_not_while_redis_refused(
     record.enqueue(request())
     record.ring()
     record.start(call)
+    record.advance(2001)  # the lease is over
     replicas_needed(record, 1)
     reaper = Reaper(record.driver, record.commands, 0.02)
     reaper.start()
