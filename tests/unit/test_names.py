@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolrelay import NameMap, ProviderFormat, ToolSpec, export_tools, read_calls
+from toolrelay import NameMap, ProviderFormat, StreamAssembler, ToolSpec, export_tools, read_calls
 from toolrelay.formats import FORMATS
 from toolrelay.names import Alphabet, ArgumentNames
 
@@ -136,3 +136,21 @@ def test_a_model_that_uses_the_tools_own_name_has_its_parameters_mapped_too() ->
     (call,) = read_calls({"type": "tool_use", "id": "t", "name": "apps/list", "input": {"_top": 5}}, names=names)
 
     assert (call.tool_name, call.arguments) == ("apps/list", {"$top": 5})
+
+
+def test_a_stream_is_read_with_the_same_names() -> None:
+    names = export_tools([ToolSpec("apps/list", "", {"properties": {"$top": {"type": "integer"}}})], "anthropic").names
+    assembler = StreamAssembler("anthropic", names=names)
+    block = {"type": "tool_use", "id": "t", "name": "apps_list", "input": {}}
+    events: list[dict[str, Any]] = [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"_top"'}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ": 5}"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        {"type": "message_stop"},
+    ]
+
+    calls = [call for event in events for call in assembler.feed(event)] + assembler.close()
+
+    assert [(call.tool_name, call.arguments) for call in calls] == [("apps/list", {"$top": 5})]
