@@ -189,7 +189,7 @@ class StatusUpdate(_Frozen):
     result: NormalizedToolResult | None = None
     """On the terminal update, and only there."""
     reason: str | None = None
-    """Why a call went back to ``pending`` or was given up: ``retry``, ``worker_lost``, ``cancelled``."""
+    """Why a call went back to ``pending`` (``retry``, ``worker_lost``, ``replay``) or was given up (the second)."""
     at: datetime | None = None
     """Redis's clock; ``None`` for a call that ran without Redis."""
     dropped: int = 0
