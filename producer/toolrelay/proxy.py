@@ -20,11 +20,12 @@ from toolrelay.formats._finish import Finish, FinishKind, finish_of, wire_reason
 from toolrelay.formats._ids import call_id_of, derived_id
 from toolrelay.formats._messages import payload_of
 from toolrelay.formats._names import decoder_of
+from toolrelay.formats._output import to_json
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._requests import request_of
 from toolrelay.formats._results_read import FoundResult, results_in
-from toolrelay.formats._text import as_text
+from toolrelay.formats._text import as_text, well_formed
 from toolrelay.formats._text_calls import split_text
 from toolrelay.formats._written import pieces, written
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
@@ -141,8 +142,8 @@ def _result_of(place: int, found: FoundResult, pending: Mapping[str, NormalizedT
         provider_metadata={} if call is None else call.provider_metadata,
         kind=found.kind if call is None else call.kind,
         success=found.error is None,
-        output=found.output,
-        error=found.error,
+        output=to_json(found.output),
+        error=None if found.error is None else well_formed(found.error),
         error_category=category,
         retryable=category is not None and category.is_retryable,
     )

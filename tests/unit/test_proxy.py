@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from typing import Any
 
 import pytest
@@ -367,6 +368,10 @@ def test_a_picture_is_described_where_there_is_no_place_for_it(provider_format: 
         ({"content": [{"type": "text", "text": '{"qty": 4}'}], "structuredContent": {"qty": 4}}, {"qty": 4}),
         ([], {"output": []}),
         ([{"type": "text"}], {"output": [{"type": "text"}]}),
+        (
+            {"content": [], "structuredContent": {"at": date(2026, 1, 2), "n": float("nan")}},
+            {"at": "2026-01-02", "n": "nan"},
+        ),
         ({"content": "rain"}, {"content": "rain"}),
     ],
     ids=repr,

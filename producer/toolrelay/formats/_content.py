@@ -63,7 +63,7 @@ def content_of(output: Any) -> list[Block] | None:
             return None
         has_text = any(isinstance(block, Text) for block in blocks)
         # its text twin says the same, and stands for it
-        return blocks if structured is None or has_text else [Text(_json(structured)), *blocks]
+        return blocks if structured is None or has_text else [Text(_written(structured)), *blocks]
     if not isinstance(output, (list, tuple)):
         return None
     found: list[Block] = []
@@ -122,5 +122,7 @@ def _resource(resource: Wire | None) -> Block | None:
     return Media("resource", str(media_type), blob) if isinstance(blob, str) else None
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _written(value: Any) -> str:
+    from toolrelay.formats._output import to_text  # which itself asks this module what an output holds
+
+    return to_text(value)

@@ -23,8 +23,7 @@ class Deltas:
     """The calls of one choice, put together from their deltas."""
 
     def __init__(self, drafts: Drafts) -> None:
-        self.metadata: dict[str, Any] = {}
-        """Put on every call, at the latest when the choice is settled."""
+        self._metadata: dict[str, Any] = {}
         self._drafts = drafts
         self._mine: list[Draft] = []
         self._last: Draft | None = None
@@ -64,9 +63,15 @@ class Deltas:
             if self._last is not None and self._last.is_sealed:
                 self._drafts.disown(self._last.call, why)
         for draft in mine:
-            draft.call.metadata.update(self.metadata)
             self._drafts.seal(draft)
         self._mine.clear()
+
+    def number(self, choice: int) -> None:
+        """Say of these calls, and of all to come, which of several choices they belong to."""
+        self._metadata = {"choice": choice}
+        for draft in self._mine:
+            if not draft.is_sealed:
+                draft.call.metadata.update(self._metadata)
 
     def _find(self, index: int | str | None, identity: str | None, name: str | None, arguments: Any) -> Draft | None:
         """Find the call that this delta goes on with; ``None`` if it opens one."""
@@ -129,7 +134,7 @@ class Deltas:
             draft = self._drafts.start_nameless(index)
         else:
             draft = self._drafts.start(FoundCall(name, call_id=identity, kind=kind), index)
-        draft.call.metadata.update(self.metadata)
+        draft.call.metadata.update(self._metadata)
         self._mine.append(draft)
         if index is not None:
             self._by_index[index] = draft

@@ -18,6 +18,8 @@ from toolrelay.formats._protocol import Wire
 
 #: a line beyond this is no event of any provider
 MAX_LINE_CHARS: Final = 64 * 1024 * 1024
+#: enough of a line to tell what it is
+_HEAD_CHARS: Final = 64
 _DONE: Final = "[DONE]"
 #: lines of server-sent events that carry no data
 _FIELDS: Final = (":", "event:", "id:", "retry:")
@@ -32,6 +34,8 @@ class EventText:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._rest: StringIO | None = None
         self._rest_chars = 0
+        self._head = ""
+        """How the unfinished line begins."""
         self._data: list[str] = []
         self._data_chars = 0
         self._max_chars = max_chars
@@ -43,7 +47,7 @@ class EventText:
         if self._rest is None and not self._data and (whole := _parsed(text)) is not None:
             yield from dicts_in(whole)
             return
-        if self._rest is not None and text.startswith(("data:", "{")) and self._is_line(self._rest.getvalue()):
+        if self._rest is not None and text.startswith(("data:", "{")) and self._is_line(self._head):
             yield from self._line(self._with_rest(""))  # a line iterator took its end away
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         for line in lines[:-1]:
@@ -65,8 +69,12 @@ class EventText:
         if self._rest is None:
             return line
         self._rest.write(line)
-        line, self._rest, self._rest_chars = self._rest.getvalue(), None, 0
+        line = self._rest.getvalue()
+        self._forget_rest()
         return line
+
+    def _forget_rest(self) -> None:
+        self._rest, self._rest_chars, self._head = None, 0, ""
 
     def _keep(self, piece: str, *, starts_line: bool) -> Iterator[Wire]:
         """Keep the beginning of a line, unless it reads as a whole event; no line is looked at twice."""
@@ -78,9 +86,11 @@ class EventText:
         self._rest = self._rest or StringIO()
         self._rest.write(piece)
         self._rest_chars += len(piece)
+        if len(self._head) < _HEAD_CHARS:
+            self._head += piece[:_HEAD_CHARS]
         if self._rest_chars > self._max_chars:
             self.unreadable += 1
-            self._rest, self._rest_chars = None, 0
+            self._forget_rest()
 
     def _line(self, line: str) -> Iterator[Wire]:
         """Read one line: data, a blank one that ends an event, or a field or comment that says nothing about calls."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._content import content_of, described, single_value
+from toolrelay.formats._output import to_text
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.models import CallKind, ProviderFormat
@@ -147,19 +147,17 @@ def _found(
         fails, value = True, value.removeprefix(_MARK)
     if not fails:
         return FoundResult(where, call_id, name, value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    category, text = _category_of("" if value in (None, [], "") else text)
+    category, text = _category_of("" if value in (None, [], "") else to_text(value))
     return FoundResult(where, call_id, name, None, text or _SILENT, category)
 
 
 def _as_blocks(value: Any) -> Any:
     """Give OpenAI's own content parts as plain blocks."""
-    renamed = {"input_text": "text", "output_text": "text"}
     if not isinstance(value, list):
         return value
     parts = [as_dict(item) for item in value]
     return [
-        item if part is None or part.get("type") not in renamed else {**part, "type": "text"}
+        {**part, "type": "text"} if part is not None and part.get("type") in ("input_text", "output_text") else item
         for item, part in zip(value, parts, strict=True)
     ]
 

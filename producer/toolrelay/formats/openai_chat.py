@@ -139,7 +139,7 @@ class Stream:
             deltas = self._choices[key] = Deltas(self._drafts)
             if len(self._choices) > 1:
                 for number, known in self._choices.items():
-                    known.metadata["choice"] = number
+                    known.number(number)
         return deltas
 
     def _delta(self, deltas: Deltas, delta: Wire) -> None:
