@@ -7,16 +7,15 @@ what to do better.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolrelay.errors import ErrorCategory, SchemaMismatchError
 from toolrelay.models import CallStatus, NormalizedToolRequest
 from toolrelay.protocol.commands import Refusal, outcome_fragment
 from toolrelay.protocol.replies import CatalogueEntry
+from toolrelay.resolution import candidate_names, unknown_tool
 from toolrelay.schemas.validation import check_arguments
-
-_NAMES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def admit(
         return Admission(request)
     entry = next((catalogue[name] for name in candidate_names(request) if name in catalogue), None)
     if entry is None:
-        return _refuse(request, ErrorCategory.NOT_FOUND, _unknown_tool(request.tool_name, catalogue))
+        return _refuse(request, ErrorCategory.NOT_FOUND, unknown_tool(request.tool_name, sorted(catalogue)))
     is_validation = entry.spec.tool_type == "validation"
     try:
         # Only checked: the worker makes the coercions, so the same call has the same digest with and without catalogue.
@@ -54,15 +53,6 @@ def admit(
     except SchemaMismatchError as error:
         return _refuse(request, ErrorCategory.SCHEMA, str(error), is_validation=is_validation)
     return Admission(request, is_validation=is_validation)
-
-
-def candidate_names(request: NormalizedToolRequest) -> Iterable[str]:
-    """Give the registry names a call may mean: in the namespace or toolset it was offered in, then the plain name."""
-    for key in ("namespace", "toolset"):
-        prefix = request.provider_metadata.get(key)
-        if isinstance(prefix, str):
-            yield f"{prefix}/{request.tool_name}"
-    yield request.tool_name
 
 
 def _refuse(
@@ -77,9 +67,3 @@ def _refuse(
         repairs=request.repairs,
     )
     return Admission(request, Refusal(CallStatus.ERROR, category.value, outcome), is_validation)
-
-
-def _unknown_tool(name: str, catalogue: Mapping[str, CatalogueEntry]) -> str:
-    known = sorted(catalogue)
-    more = f" and {len(known) - _NAMES_SHOWN} more" if len(known) > _NAMES_SHOWN else ""
-    return f"Tool {name!r} not found; the tools are: {', '.join(known[:_NAMES_SHOWN])}{more}"

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from toolrelay.admission import Admission, admit, candidate_names
+from toolrelay.admission import Admission, admit
 from toolrelay.errors import CallConflictError
 from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
 from toolrelay.ids import tool_call_id
 from toolrelay.models import NormalizedToolRequest, ProviderFormat, ToolSpec
 from toolrelay.protocol.commands import Command
 from toolrelay.protocol.replies import Enqueued, Submission
+from toolrelay.resolution import candidate_names
 from toolrelay.session import Catalogue, Session, close_session, open_session
 from toolrelay.settings import Settings
 from toolrelay.translate import read_call, read_calls
@@ -177,7 +178,7 @@ class Producer(_Producer):
 
     def tools(self) -> list[ToolSpec]:
         """Give the tools that workers offer now; empty when none has published any."""
-        return [entry.spec for entry in self._session.catalogue(set()).values()]
+        return [entry.spec for entry in self._session.catalogue(()).values()]
 
     def close(self) -> None:
         """Close the process's connections, unless others in it still wait; who needs them later opens them again."""
@@ -241,7 +242,7 @@ class AsyncProducer(_Producer):
 
     async def tools(self) -> list[ToolSpec]:
         """As ``Producer.tools``."""
-        return [entry.spec for entry in (await self._session.async_catalogue(set())).values()]
+        return [entry.spec for entry in (await self._session.async_catalogue(())).values()]
 
     async def close(self) -> None:
         """Leave the reply channel and close the running loop's connections."""
@@ -275,8 +276,9 @@ class AsyncProducer(_Producer):
         return AsyncTurn(handles, requests[0].provider_format)
 
 
-def _names(requests: Sequence[NormalizedToolRequest]) -> set[str]:
-    return {list(candidate_names(request))[-1] for request in requests if request.problem is None}
+def _names(requests: Sequence[NormalizedToolRequest]) -> list[set[str]]:
+    """Give, for each call that can be read, the names of which one is its tool's."""
+    return [set(candidate_names(request)) for request in requests if request.problem is None]
 
 
 def _with_metadata(requests: Sequence[NormalizedToolRequest], metadata: Payload | None) -> list[NormalizedToolRequest]:

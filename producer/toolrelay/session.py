@@ -9,6 +9,7 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -61,15 +62,15 @@ class Session:
 
         return Doorbell(self.celery)
 
-    def catalogue(self, names: set[str]) -> Catalogue:
-        """Give the tools on offer, read again when old or when one of ``names`` is not in it."""
-        if self._is_stale(names):
+    def catalogue(self, wanted: Collection[set[str]]) -> Catalogue:
+        """Give the tools on offer, read again when old or when it has none of the names that one call may mean."""
+        if self._is_stale(wanted):
             self._keep(self.driver.run(self.commands.catalogue()))
         return self._catalogue
 
-    async def async_catalogue(self, names: set[str]) -> Catalogue:
+    async def async_catalogue(self, wanted: Collection[set[str]]) -> Catalogue:
         """As ``catalogue``, from an event loop."""
-        if self._is_stale(names):
+        if self._is_stale(wanted):
             self._keep(await self.async_driver.run(self.commands.catalogue()))
         return self._catalogue
 
@@ -78,9 +79,10 @@ class Session:
         self.waiter.close()
         self.driver.close()
 
-    def _is_stale(self, names: set[str]) -> bool:
+    def _is_stale(self, wanted: Collection[set[str]]) -> bool:
         age = time.monotonic() - self._catalogue_read
-        return age > _CATALOGUE_AGE_SECONDS or (age > _CATALOGUE_YOUNG_SECONDS and not names <= self._catalogue.keys())
+        is_missing = any(names.isdisjoint(self._catalogue) for names in wanted)
+        return age > _CATALOGUE_AGE_SECONDS or (age > _CATALOGUE_YOUNG_SECONDS and is_missing)
 
     def _keep(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

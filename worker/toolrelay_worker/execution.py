@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from toolrelay.errors import ErrorCategory, SchemaMismatchError, classify_error
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, Repair
+from toolrelay.resolution import unknown_tool
 from toolrelay_worker.context import ToolContext, UpdateSink
 from toolrelay_worker.outputs import to_json
 from toolrelay_worker.registry import RegisteredTool, ToolOutcome, ToolRegistry
@@ -29,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 MAX_ERROR_LENGTH = 4096
 """Longest error text that a model is given, in characters."""
-
-_MAX_NAMES = 20  # how many tools an unknown name is answered with
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -132,7 +131,8 @@ def prepare(request: NormalizedToolRequest, registry: ToolRegistry) -> PreparedC
     if request.problem is not None:
         return _not_run(request, request.problem.message, request.problem.category, is_validation)
     if tool is None:
-        return _not_run(request, _unknown_tool(request.tool_name, registry), ErrorCategory.NOT_FOUND)
+        text = unknown_tool(request.tool_name, [known.name for known in registry])
+        return _not_run(request, text, ErrorCategory.NOT_FOUND)
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug("arguments of %s for tool %s: %r", request.tool_call_id, tool.name, request.arguments)
     try:
@@ -260,12 +260,6 @@ def _not_run(
     request: NormalizedToolRequest, text: str, category: ErrorCategory, is_validation: bool = False
 ) -> Outcome:
     return replace(_failure(text, category), is_validation=is_validation, repairs=request.repairs)
-
-
-def _unknown_tool(name: str, registry: ToolRegistry) -> str:
-    names = [tool.name for tool in registry]
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return f"Tool {name[:200]!r} not found; the tools are: {', '.join(names[:_MAX_NAMES]) or 'none'}{more}"
 
 
 def _describe(exception: BaseException) -> str:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from toolrelay.errors import ErrorCategory, RegistrationError
 from toolrelay.models import ExecutionPolicy, NormalizedToolRequest, OnLost, ToolSpec
+from toolrelay.resolution import candidate_names
 from toolrelay.schemas.validation import CompiledSchema, compile_schema
 from toolrelay_worker.signatures import PlainSignature, TypedSignature, is_async, plain_signature, typed_signature
 
@@ -156,11 +157,7 @@ class ToolRegistry:
 
     def resolve(self, request: NormalizedToolRequest) -> RegisteredTool | None:
         """Find the tool a call means: in the namespace or toolset it was offered in, else by its plain name."""
-        for key in ("namespace", "toolset"):
-            prefix = request.provider_metadata.get(key)
-            if isinstance(prefix, str) and (tool := self._tools.get(f"{prefix}/{request.tool_name}")) is not None:
-                return tool
-        return self._tools.get(request.tool_name)
+        return next((self._tools[name] for name in candidate_names(request) if name in self._tools), None)
 
     def specs(self) -> list[ToolSpec]:
         """Give the definitions of all tools."""
