@@ -11,7 +11,7 @@ import queue
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -65,14 +65,19 @@ class _Call:
 
     def _attach(self, enqueued: Enqueued | None = None) -> Watch:
         """Give this process's watch of the call. Before ENQUEUE, so that nothing of what follows is missed."""
-        session = self._session
-        if self._watch is None or self._watched_by is not session:  # another session: this is a forked child
-            self._watch, self._watched_by = session.waiter.watch(self.id), session
+        session, watch = self._session, self._watch
+        # Another session: this is a forked child, or the producer was closed.
+        if watch is None or watch.has_failed or (self._watched_by is not session and not watch.is_over):
+            watch = session.waiter.watch(self.id)
         if enqueued is not None:
-            self._watch.is_known = True
+            if watch.is_over and (enqueued.snapshot is None or not enqueued.snapshot.status.is_terminal):
+                # Seen to its end in this process, and open again: it was replayed, or has expired in between.
+                watch = session.waiter.watch_anew(self.id)
+            watch.is_known = True
             if enqueued.snapshot is not None:
-                self._watch.catch_up(enqueued.snapshot)
-        return self._watch
+                watch.catch_up(enqueued.snapshot)
+        self._watch, self._watched_by = watch, session
+        return watch
 
     def _ask(self, watch: Watch) -> Command[Snapshot | None]:
         session = self._session
@@ -105,7 +110,8 @@ class CallHandle(_Call):
         """
         watch = self._connected()
         try:
-            return watch.future.result(_Deadline(timeout).left)
+            with watch.awaited():
+                return watch.future.result(_Deadline(timeout).left)
         except FutureTimeoutError:
             if watch.future.done():
                 return watch.future.result()
@@ -125,9 +131,12 @@ class CallHandle(_Call):
 
     def _connected(self) -> Watch:
         watch = self._attach()
-        self._session.waiter.start()
-        if not watch.is_known:
-            self._learn(watch, self._session.driver.run(self._ask(watch)))
+        if watch.is_over:
+            return watch
+        with watch.awaited():
+            self._session.waiter.start()
+            if not watch.is_known:
+                self._learn(watch, self._session.driver.run(self._ask(watch)))
         return watch
 
 
@@ -149,9 +158,8 @@ class AsyncCallHandle(_Call):
         """As ``CallHandle.result``."""
         watch = await self._connected()
         try:
-            # Shielded: that one waiter is cancelled must not end the wait of the others.
-            waiting = asyncio.shield(asyncio.wrap_future(watch.future))
-            return await asyncio.wait_for(waiting, _Deadline(timeout).left)
+            with watch.awaited():
+                return await asyncio.wait_for(asyncio.wrap_future(watch.future), _Deadline(timeout).left)
         except TimeoutError:
             if watch.future.done():
                 return watch.future.result()
@@ -169,10 +177,13 @@ class AsyncCallHandle(_Call):
 
     async def _connected(self) -> Watch:
         watch = self._attach()
-        if not self._session.waiter.is_connected:
-            await asyncio.to_thread(self._session.waiter.start)
-        if not watch.is_known:
-            self._learn(watch, await self._session.async_driver.run(self._ask(watch)))
+        if watch.is_over:
+            return watch
+        with watch.awaited():
+            if not self._session.waiter.is_connected:
+                await asyncio.to_thread(self._session.waiter.start)
+            if not watch.is_known:
+                self._learn(watch, await self._session.async_driver.run(self._ask(watch)))
         return watch
 
 
@@ -314,7 +325,7 @@ def _loop_queue() -> tuple[asyncio.Queue[StatusUpdate | None], Put]:
     updates: asyncio.Queue[StatusUpdate | None] = asyncio.Queue()
 
     def put(update: StatusUpdate | None) -> None:
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             loop.call_soon_threadsafe(updates.put_nowait, update)
 
     return updates, put

@@ -11,9 +11,9 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Final
 from weakref import WeakValueDictionary
@@ -61,6 +61,7 @@ class Watch:
         self.is_known = False
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+        self._waits = 0
         self._silence = _SILENCE_SECONDS
         self.look_at = time.monotonic() + _SILENCE_SECONDS
 
@@ -83,6 +84,22 @@ class Watch:
     def has_failed(self) -> bool:
         """Whether the wait ended without a result."""
         return self.future.done() and self.future.exception() is not None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for more at this moment."""
+        return not self.is_over and bool(self._waits or self._listeners)
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Keep the reply channel open while somebody waits."""
+        with self._lock:
+            self._waits += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waits -= 1
 
     def subscribe(self, listener: Listener) -> None:
         """Give ``listener`` every update, those already seen first; ``None`` when the wait ended without a result."""
@@ -178,8 +195,8 @@ class Waiter:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody in this process holds a call that has not ended."""
-        return bool(self._open())
+        """Whether somebody in this process waits for a call at this moment."""
+        return any(watch.is_awaited for watch in self._open())
 
     def start(self) -> None:
         """Subscribe, and return when Redis has confirmed it.
@@ -210,13 +227,17 @@ class Waiter:
             return watch
 
     def close(self) -> None:
-        """End the thread and its connections."""
+        """End the thread and its connections. Who waits all the same is told; a handle that is asked again connects."""
         self._closed.set()
         thread = self._thread
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             with suppress(RedisError, BrokerUnavailable):
                 self._driver.redis.publish(self._commands.keys.reply(self.client), _WAKE)
             thread.join(timeout=_TICK_SECONDS * 4)
+        for watch in self._open():
+            watch.fail(
+                BrokerUnavailable(f"{watch.tool_call_id}: the producer was closed while this call was waited for")
+            )
         self._driver.close()
 
     def _run(self) -> None:

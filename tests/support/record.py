@@ -59,14 +59,17 @@ class ClockedDriver(Driver):
 class Record:
     """One deployment's record: what producers and workers would send, sent by hand."""
 
-    def __init__(self, settings: Settings, *, start_ms: int = 1_709_251_199_000) -> None:
+    def __init__(self, settings: Settings, *, start_ms: int | None = 1_709_251_199_000) -> None:
+        """``start_ms`` is what the test's clock shows at first; ``None`` leaves the scripts their own clock."""
         self.settings = settings
         self.commands = Commands(settings)
         self.keys = self.commands.keys
-        self.driver: Driver = ClockedDriver(str(settings.url), settings.command_timeout)
+        kind = Driver if start_ms is None else ClockedDriver
+        self.driver: Driver = kind(str(settings.url), settings.command_timeout)
         self.redis = self.driver.redis
-        self.now = start_ms
-        self.advance(0)
+        self.now = start_ms or 0
+        if start_ms is not None:
+            self.advance(0)
 
     def advance(self, ms: int) -> None:
         """Let time pass."""
