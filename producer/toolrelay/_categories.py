@@ -5,7 +5,6 @@ Types are told apart by name where they belong to libraries that toolrelay does 
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import re
@@ -70,7 +69,6 @@ _STATUSES: Final = {
 #: the first row that fits decides, so a subclass stands before its base
 _TYPES: Final[tuple[tuple[type[BaseException], ErrorCategory], ...]] = (
     (TimeoutError, ErrorCategory.TIMEOUT),
-    (asyncio.CancelledError, ErrorCategory.CANCELLED),
     (PermissionError, ErrorCategory.PERMISSION),
     (FileNotFoundError, ErrorCategory.NOT_FOUND),
     (ProcessLookupError, ErrorCategory.NOT_FOUND),
@@ -100,6 +98,7 @@ _TYPE_NAMES: Final = {
     "APIConnectionError": ErrorCategory.RESOURCE,
     "WorkerLostError": ErrorCategory.WORKER_LOST,
     "TaskRevokedError": ErrorCategory.CANCELLED,
+    "CancelledError": ErrorCategory.CANCELLED,  # asyncio's, by name: it is dear to import
 }
 
 _OUT_OF: Final = frozenset(
