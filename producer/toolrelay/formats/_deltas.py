@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from toolrelay.formats._draft import Draft
 from toolrelay.formats._protocol import FoundCall
-from toolrelay.formats._stream import Draft, Drafts, label
+from toolrelay.formats._stream import Drafts, label
 from toolrelay.models import CallKind
 
 #: longer than any tool's name may be: what is cut off here is no tool that exists

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from toolrelay.formats._draft import Draft
 from toolrelay.formats._partial_args import PartialArgs, PathFault, partials_of
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, pick, word
-from toolrelay.formats._stream import LOST_END, Draft, Drafts, StreamFault, fault_of
+from toolrelay.formats._stream import LOST_END, Drafts, StreamFault, fault_of
 from toolrelay.models import ProblemKind
 
 _FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from toolrelay.formats._draft import Draft
 from toolrelay.formats._protocol import FoundCall
-from toolrelay.formats._stream import Draft, Drafts, label
+from toolrelay.formats._stream import Drafts, label
 
 _MAX_OTHERS: Final = 1000
 
