@@ -53,6 +53,7 @@ class _Call:
         self._settings = settings
         self._watch: Watch | None = None
         self._watched_by: Session | None = None
+        self._was_over = False
 
     @property
     def async_result(self) -> AsyncResult:
@@ -69,10 +70,13 @@ class _Call:
         # Another session: this is a forked child, or the producer was closed.
         if watch is None or watch.has_failed or (self._watched_by is not session and not watch.is_over):
             watch = session.waiter.watch(self.id)
-        if enqueued is not None:
-            if watch.is_over and (enqueued.snapshot is None or not enqueued.snapshot.status.is_terminal):
+        if enqueued is None:
+            self._was_over = watch.is_over
+        else:
+            # An end that came since the call was sent is its own; it may be here before the answer is.
+            if self._was_over and (enqueued.snapshot is None or not enqueued.snapshot.status.is_terminal):
                 # Seen to its end in this process, and open again: it was replayed, or has expired in between.
-                watch = session.waiter.watch_anew(self.id)
+                watch = session.waiter.watch_anew(watch)
             watch.is_known = True
             if enqueued.snapshot is not None:
                 watch.catch_up(enqueued.snapshot)

@@ -220,10 +220,12 @@ class Waiter:
                 watch = self._watches[tool_call_id] = Watch(tool_call_id)
             return watch
 
-    def watch_anew(self, tool_call_id: str) -> Watch:
-        """Give a new watch of a call whose end this process has seen, and which runs again all the same."""
+    def watch_anew(self, stale: Watch) -> Watch:
+        """Give another watch of a call whose end ``stale`` has seen, and which runs again all the same."""
         with self._lock:
-            watch = self._watches[tool_call_id] = Watch(tool_call_id)
+            watch = self._watches.get(stale.tool_call_id)
+            if watch is None or watch is stale:  # else somebody was faster, and theirs is the one that hears
+                watch = self._watches[stale.tool_call_id] = Watch(stale.tool_call_id)
             return watch
 
     def close(self) -> None:
