@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolrelay.errors import ErrorCategory, SchemaMismatchError
 from toolrelay.models import CallStatus, NormalizedToolRequest
-from toolrelay.protocol.commands import Refusal, outcome_fragment
+from toolrelay.protocol.commands import Refusal, outcome_fragment, utf8_size
 from toolrelay.protocol.replies import CatalogueEntry
 from toolrelay.resolution import candidate_names, unknown_tool
 from toolrelay.schemas.validation import check_arguments
@@ -34,8 +34,8 @@ def admit(
     """Judge a call. An empty catalogue refuses no tool: no worker has published yet."""
     if request.problem is not None:
         return _refuse(request, request.problem.category, request.problem.message)
-    size = len(json.dumps(request.arguments))
-    if size > max_arguments_bytes:
+    is_short = len(json.dumps(request.arguments)) <= max_arguments_bytes  # quicker than utf8_size, and never less
+    if not is_short and (size := utf8_size(request.arguments)) > max_arguments_bytes:
         return _refuse(
             request,
             ErrorCategory.PARSE,

@@ -19,7 +19,7 @@ from typing import Final
 from toolrelay.drivers import Driver
 from toolrelay.errors import ErrorCategory
 from toolrelay.models import CallStatus, ExecutionPolicy
-from toolrelay.protocol.commands import Commands, outcome_fragment
+from toolrelay.protocol.commands import Commands, outcome_fragment, utf8_size
 from toolrelay.protocol.replies import Beat, CatalogueEntry, Claim, ClaimRefusal, FinishReply
 from toolrelay.settings import Settings
 from toolrelay.transport import set_aside
@@ -191,12 +191,10 @@ class WorkerProcess:
     def _within_limit(self, outcome: Outcome) -> tuple[Outcome, str]:
         fragment = _fragment(outcome)
         limit = self._settings.max_output_bytes
-        if len(fragment) <= limit:
+        # The fragment is never shorter than the output in it; most need not be measured twice.
+        if len(fragment) <= limit or (size := utf8_size(outcome.output)) <= limit:
             return outcome, fragment
-        text = (
-            f"the output is {len(fragment)} bytes of JSON, the limit is {limit} (TOOLRELAY_MAX_OUTPUT_BYTES); "
-            "ask for less"
-        )
+        text = f"the output is {size} bytes of JSON, the limit is {limit} (TOOLRELAY_MAX_OUTPUT_BYTES); ask for less"
         outcome = replace(
             outcome, success=False, output=None, error=text, error_category=ErrorCategory.RESOURCE, retryable=False
         )

@@ -89,6 +89,11 @@ def fragment(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))[1:-1]
 
 
+def utf8_size(value: Any) -> int:
+    """Count a value's bytes as JSON in UTF-8: the ASCII that we store may be three times as long."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
 def _ms(duration: timedelta) -> int:
     return max(1, round(duration.total_seconds() * 1000))
 
