@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     AliasChoices,
@@ -24,6 +24,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from toolrelay.errors import SettingsError
 
 _PREFIX = "TOOLRELAY_"
+#: Variables that may name the Redis; the first that is set counts.
+URL_VARIABLES: Final = (_PREFIX + "REDIS_URL", "REDIS_URL", "CELERY_BROKER_URL")
 _SCHEMES = ("redis://", "rediss://", "unix://", "redis+socket://")
 
 
@@ -49,9 +51,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="ignore", populate_by_name=True)
 
-    redis_url: SecretStr | None = Field(
-        default=None, validation_alias=AliasChoices("TOOLRELAY_REDIS_URL", "REDIS_URL", "CELERY_BROKER_URL")
-    )
+    redis_url: SecretStr | None = Field(default=None, validation_alias=AliasChoices(*URL_VARIABLES))
     """Where records, updates, results and the queue live. ``None``: the embedded server of this user."""
     namespace: Word = "toolrelay"
     """Begins every key and channel; deployments that share a database need one each."""

@@ -17,7 +17,7 @@ from rich.text import Text
 from toolrelay.errors import ToolrelayError
 from toolrelay.protocol.commands import Command, script
 from toolrelay.session import Session, open_session
-from toolrelay.settings import Settings
+from toolrelay.settings import URL_VARIABLES, Settings
 from toolrelay_worker.cli.exits import ExitCode, explain, leave
 from toolrelay_worker.cli.health import heartbeats, trouble_of
 from toolrelay_worker.cli.options import AsJson, RedisUrl
@@ -206,7 +206,4 @@ def masked(url: str) -> str:
 def _source(redis_url: str | None) -> str:
     if redis_url is not None:
         return "--redis-url"
-    for name in ("TOOLRELAY_REDIS_URL", "REDIS_URL", "CELERY_BROKER_URL"):
-        if os.environ.get(name):
-            return name
-    return "this user's embedded server"
+    return next((name for name in URL_VARIABLES if os.environ.get(name)), "this user's embedded server")

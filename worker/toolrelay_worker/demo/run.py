@@ -22,7 +22,7 @@ from toolrelay.handles import Turn
 from toolrelay.models import NormalizedToolResult
 from toolrelay.producer import Producer
 from toolrelay.session import close_session, open_session
-from toolrelay.settings import Settings
+from toolrelay.settings import URL_VARIABLES, Settings
 from toolrelay_worker.cli.live import Board, follow
 from toolrelay_worker.cli.output import as_json
 from toolrelay_worker.demo import show
@@ -34,7 +34,6 @@ _START_SECONDS: Final = 60.0
 _RUN_SECONDS: Final = 25.0
 _STOP_SECONDS: Final = 10.0
 _LOG_LINES: Final = 15
-_OTHERS: Final = ("REDIS_URL", "CELERY_BROKER_URL")
 
 
 class DemoError(ToolrelayError):
@@ -76,7 +75,7 @@ def run(console: Console) -> list[str]:
 
 def _forget_settings() -> None:
     """The demo shows the defaults, whatever deployment this shell is meant for."""
-    for name in [name for name in os.environ if name.startswith("TOOLRELAY_") or name in _OTHERS]:
+    for name in [name for name in os.environ if name.startswith("TOOLRELAY_") or name in URL_VARIABLES]:
         del os.environ[name]
 
 
