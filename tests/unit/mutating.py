@@ -33,23 +33,20 @@ JUNK: list[Any] = [
 ]
 
 
-def mutated(value: Any, rng: random.Random, keys: list[str]) -> Any:
-    """Give a copy with one to four changes somewhere inside."""
-    value = copy.deepcopy(value)
-    for _ in range(rng.randint(1, 4)):
-        value = _changed(value, rng, keys)
-    return value
-
-
-def _changed(value: Any, rng: random.Random, keys: list[str]) -> Any:
-    places = list(_containers(value))
-    if not places or rng.random() < 0.01:
+def mutated(text: str, rng: random.Random, keys: list[str]) -> Any:
+    """Read a payload's JSON text and make one to four changes somewhere inside."""
+    value = json.loads(text)
+    if rng.random() < 0.01:
         return _junk(rng)
-    holder = rng.choice(places)
-    if isinstance(holder, dict):
-        _change_object(holder, rng, keys)
-    else:
-        _change_array(holder, rng)
+    places = list(_containers(value))
+    for _ in range(rng.randint(1, 4)):
+        holder = rng.choice(places)
+        if not holder:
+            continue  # an earlier change has emptied it
+        if isinstance(holder, dict):
+            _change_object(holder, rng, keys)
+        else:
+            _change_array(holder, rng)
     return value
 
 

@@ -87,15 +87,16 @@ def test_no_payload_makes_a_reader_raise_anything_but_a_typed_error(provider_for
     rng = random.Random(str(provider_format))
     messages, streams = _corpus(provider_format)
     keys = keys_of([*messages, *streams])
+    message_texts, stream_texts = [[json.dumps(one) for one in many] for many in (messages, streams)]
 
     for number in range(PAYLOADS_A_FORMAT):
-        events = mutated(rng.choice(streams), rng, keys)
+        events = mutated(rng.choice(stream_texts), rng, keys)
         if number % 4 == 0:
             text = garbled_text(rng.choice(streams), rng)
             size = rng.choice([7, 100, len(text) + 1])
             events = [text[place : place + size] for place in range(0, len(text), size)]
         _read_stream(StreamAssembler(provider_format), events if isinstance(events, list) else [events])
-        message = mutated(rng.choice(messages), rng, keys)
+        message = mutated(rng.choice(message_texts), rng, keys)
         detect_format(message)
         for use in (_use, _read_back)[: 1 if number % 10 else 2]:
             with contextlib.suppress(ToolrelayError):
