@@ -124,7 +124,6 @@ class Watch:
             if update.seq > self.seen + 1:
                 return False
             self._take(update)
-        self._settle(update)
         return True
 
     def catch_up(self, snapshot: Snapshot) -> None:
@@ -135,7 +134,6 @@ class Watch:
                 if missed < 0 or self.is_over:
                     continue
                 self._take(update.model_copy(update={"dropped": missed}) if missed else update)
-            self._settle(update)
 
     def fail(self, error: ToolrelayError) -> None:
         """End the wait without a result."""
@@ -153,13 +151,11 @@ class Watch:
         self.updates.append(update)
         self._silence = _SILENCE_SECONDS
         self.look_at = time.monotonic() + self._silence
+        result = update.result
+        if result is not None:  # before anybody hears of the end, who may ask for the result at once
+            self._end(lambda: self.future.set_result(result))
         for listener in self._listeners:
             listener(update)
-
-    def _settle(self, update: StatusUpdate) -> None:
-        result = update.result
-        if result is not None:
-            self._end(lambda: self.future.set_result(result))
 
     @staticmethod
     def _end(settle: Callable[[], None]) -> bool:
