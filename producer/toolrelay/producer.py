@@ -20,7 +20,7 @@ from toolrelay.models import NormalizedToolRequest, ProviderFormat, ToolSpec
 from toolrelay.protocol.commands import Command
 from toolrelay.protocol.replies import Enqueued, Submission
 from toolrelay.resolution import candidate_names
-from toolrelay.session import Catalogue, Session, close_session, open_session
+from toolrelay.session import Catalogue, Session, close_session, close_session_async, open_session
 from toolrelay.settings import Settings
 from toolrelay.translate import read_call, read_calls
 
@@ -246,8 +246,7 @@ class AsyncProducer(_Producer):
 
     async def close(self) -> None:
         """Leave the reply channel and close the running loop's connections."""
-        await self._session.async_driver.close()
-        await asyncio.to_thread(close_session, self.settings)
+        await close_session_async(self.settings)
 
     async def __aenter__(self) -> Self:
         """Give the producer itself."""

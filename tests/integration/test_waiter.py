@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.support.record import ONCE, Record
 from tests.support.waiting import wait_until
 
 from toolrelay import waiter
-from toolrelay.embedded import EmbeddedServer
+from toolrelay.embedded import EmbeddedServer, shared_address
 from toolrelay.errors import BrokerUnavailable, ResultTimeout, ToolrelayError, UnknownCall
 from toolrelay.handles import CallHandle
 from toolrelay.ids import tool_call_id
@@ -32,7 +33,7 @@ from toolrelay.producer import AsyncProducer, Producer
 from toolrelay.protocol.commands import Command, outcome_fragment
 from toolrelay.protocol.replies import Claim, ReplayReply, Submission
 from toolrelay.session import close_session, open_session
-from toolrelay.settings import Settings
+from toolrelay.settings import URL_VARIABLES, Settings
 from toolrelay.waiter import Watch
 
 ADD = {"name": "math/add", "arguments": {"a": 1, "b": 2}}
@@ -685,3 +686,16 @@ def test_closing_a_session_that_never_waited_opens_nothing(settings: Settings, r
     close_session(settings)
 
     assert int(record.redis.info("stats")["total_connections_received"]) == made
+
+
+async def test_closing_an_async_producer_that_was_not_used_starts_no_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLRELAY_HOME", str(tmp_path))
+    for name in URL_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+    async with AsyncProducer("unused"):
+        pass
+
+    assert shared_address() is None
