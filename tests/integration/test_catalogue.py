@@ -1,16 +1,25 @@
-"""How often a producer asks for the tools on offer."""
+"""The tools on offer: how often a producer asks for them, and what a worker makes of what others left there."""
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 from tests.conftest import deployment
+from tests.support.waiting import wait_until
 
 from toolrelay import session
+from toolrelay.drivers import Driver
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.models import ExecutionPolicy, ToolSpec
 from toolrelay.producer import Producer
+from toolrelay.protocol.keys import Keys
 from toolrelay.protocol.replies import CatalogueEntry
 from toolrelay.session import close_session
+from toolrelay.settings import Settings
+from toolrelay_worker import ToolRegistry
+from toolrelay_worker.process import WorkerProcess
 
 
 @pytest.mark.parametrize(
@@ -35,3 +44,20 @@ def test_the_catalogue_is_read_again_only_for_a_tool_that_is_not_in_it(
 
         assert opened.driver.redis.info("commandstats")["cmdstat_hgetall"]["calls"] == asked
     close_session(settings)
+
+
+def test_an_entry_that_cannot_be_read_does_not_keep_a_worker_from_beating(settings: Settings, driver: Driver) -> None:
+    keys = Keys.of(settings)
+    driver.redis.hset(keys.catalogue, mapping={"theirs": "no JSON", "later": '{"spec": {}}', "gone": '{"at": 1}'})
+    process = WorkerProcess(settings, str(settings.url), ToolRegistry(), on_unfit=print)
+
+    process.start()
+    wait_until(lambda: not driver.redis.hexists(keys.catalogue, "gone"), "what is long gone to be forgotten")
+    beaten: Any = driver.redis.zscore(keys.workers, process.name)
+    wait_until(lambda: driver.redis.zscore(keys.workers, process.name) > beaten, "the next heartbeat")
+    process.close()
+    wait_until(
+        lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its threads to end"
+    )
+
+    assert set(driver.redis.hkeys(keys.catalogue)) == {"theirs", "later"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -51,6 +52,7 @@ def test_the_reaper_rescues_what_it_could_not_while_redis_refused(
     replicas_needed(record, 0)
     rung = wait_until(record.ring, "the call to be rung again")
     reaper.close()
+    wait_until(lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its thread to end")
 
     assert rung == call
 
@@ -69,5 +71,6 @@ def test_updates_that_were_refused_are_sent_later_and_once(record: Record, caplo
     wait_until(lambda: any("progress" in update for update in record.log(call)), "the update to be sent")
     reporter.finish(report)
     reporter.close()
+    wait_until(lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its thread to end")
 
     assert [update["progress"]["current"] for update in record.log(call) if "progress" in update] == [1]

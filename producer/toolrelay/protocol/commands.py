@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -236,11 +237,11 @@ class Commands:
         return [Command(("HSET", key, *published), _count), Command(("PEXPIRE", key, ttl), _count)]
 
     def tools_seen(self) -> Command[dict[str, int]]:
-        """When each tool of the catalogue was last offered, in seconds of Redis's time, those long gone included."""
-        return Command(
-            ("HGETALL", self.keys.catalogue),
-            lambda reply: {name: int(json.loads(text)["at"]) for name, text in _pairs(reply)},
-        )
+        """When each tool of the catalogue was last offered, in seconds of Redis's time, those long gone included.
+
+        What cannot be read is left out: it is not ours to judge, and every worker's heartbeat asks for this.
+        """
+        return Command(("HGETALL", self.keys.catalogue), lambda reply: dict(_offers(_pairs(reply))))
 
     def forget_tools(self, names: Iterable[str]) -> Command[int]:
         """Take tools out of the catalogue."""
@@ -300,6 +301,12 @@ def _pairs(reply: Any) -> list[tuple[str, str]]:
     if isinstance(reply, dict):
         return list(reply.items())
     return list(zip(reply[::2], reply[1::2], strict=True))
+
+
+def _offers(entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:
+    for name, text in entries:
+        with suppress(ValueError, TypeError, KeyError):
+            yield name, int(json.loads(text)["at"])
 
 
 def digest(request: NormalizedToolRequest) -> str:
