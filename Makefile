@@ -47,5 +47,5 @@ acceptance-docker: $(STAMP) ## the acceptance tests with every worker and Redis 
 bench-quick: $(STAMP) ## bare Celery and toolrelay in turn on the same Redis (a minute or two)
 	@$(BIN)/python benchmarks/quick.py $(BENCH_ARGS)
 
-chaos: $(STAMP) ## longer runs that kill workers and Redis under load
-	@$(BIN)/python -m pytest tests/chaos
+chaos: $(STAMP) ## the long runs: deeper walks through the record, 100,000 broken payloads a format
+	@TOOLRELAY_FUZZ_PAYLOADS=100000 $(BIN)/python -m pytest tests/chaos tests/unit/test_fuzz.py
