@@ -154,7 +154,8 @@ class Producer(_Producer):
         ``message`` is what ``read_calls`` takes. ``names`` is the name map of ``export_tools``; ``provider_metadata``
         comes back in every result. A call that cannot run gets its error result at once, beside its siblings.
 
-        Raises ``InvalidCallError`` for what is no message, ``CallConflictError``, ``BrokerUnavailable``.
+        Raises ``InvalidCallError`` for what is no message; ``CallConflictError``, the other calls being enqueued;
+        ``BrokerUnavailable``, after which calls may have arrived: the places they took in the plan are not given again.
         """
         return self._turn(self._read_all(message, provider_format, names, provider_metadata), None)
 
