@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -22,13 +22,12 @@ from toolrelay.protocol.replies import CancelReply, Enqueued, Snapshot
 from toolrelay.session import Session, open_session
 from toolrelay.settings import Settings
 from toolrelay.translate import format_results
-from toolrelay.waiter import Watch
+from toolrelay.waiter import Listener, Watch
 
 if TYPE_CHECKING:
     from celery.result import AsyncResult
 
 Timeout = float | timedelta | None
-Put = Callable[[StatusUpdate | None], None]
 
 
 class _Deadline:
@@ -87,11 +86,15 @@ class _Call:
         session = self._session
         return session.commands.snapshot(self.id, watch.seen, session.waiter.client)
 
-    def _learn(self, watch: Watch, snapshot: Snapshot | None) -> None:
+    def _found(self, snapshot: Snapshot | None) -> Snapshot:
         if snapshot is None:
             raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
+        return snapshot
+
+    def _learn(self, watch: Watch, snapshot: Snapshot | None) -> None:
+        found = self._found(snapshot)
         watch.is_known = True
-        watch.catch_up(snapshot)
+        watch.catch_up(found)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -102,10 +105,7 @@ class CallHandle(_Call):
 
     def status(self) -> CallStatus:
         """Where the call stands now. Raises ``UnknownCall``, never reports a call that is not known as pending."""
-        snapshot = self._session.driver.run(self._session.commands.snapshot(self.id))
-        if snapshot is None:
-            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
-        return snapshot.status
+        return self._found(self._session.driver.run(self._session.commands.snapshot(self.id))).status
 
     def result(self, timeout: Timeout = None) -> NormalizedToolResult:
         """Wait for the result; a tool's failure is a result too.
@@ -153,10 +153,7 @@ class AsyncCallHandle(_Call):
 
     async def status(self) -> CallStatus:
         """As ``CallHandle.status``."""
-        snapshot = await self._session.async_driver.run(self._session.commands.snapshot(self.id))
-        if snapshot is None:
-            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
-        return snapshot.status
+        return self._found(await self._session.async_driver.run(self._session.commands.snapshot(self.id))).status
 
     async def result(self, timeout: Timeout = None) -> NormalizedToolResult:  # noqa: ASYNC109 - the sync twin's signature
         """As ``CallHandle.result``."""
@@ -313,7 +310,7 @@ def _still_open(session: Session, ids: set[str]) -> Exception:
 
 
 @contextmanager
-def _listening(watches: Sequence[Watch], put: Put) -> Iterator[None]:
+def _listening(watches: Sequence[Watch], put: Listener) -> Iterator[None]:
     for watch in watches:
         watch.subscribe(put)
     try:
@@ -323,7 +320,7 @@ def _listening(watches: Sequence[Watch], put: Put) -> Iterator[None]:
             watch.unsubscribe(put)
 
 
-def _loop_queue() -> tuple[asyncio.Queue[StatusUpdate | None], Put]:
+def _loop_queue() -> tuple[asyncio.Queue[StatusUpdate | None], Listener]:
     """Give a queue of the running loop, and what puts into it from the waiter's thread."""
     loop = asyncio.get_running_loop()
     updates: asyncio.Queue[StatusUpdate | None] = asyncio.Queue()
