@@ -198,8 +198,15 @@ class Producer(_Producer):
             return Turn((), None)
         session = self._session
         session.waiter.start()
-        catalogue = session.catalogue(_names(read)) if self.settings.check_catalogue else {}
+        catalogue = self._catalogue(read)
         requests = self._number(read, sequence)
+        return Turn(self._enqueue(requests, catalogue), requests[0].provider_format)
+
+    def _catalogue(self, requests: Sequence[NormalizedToolRequest]) -> Catalogue:
+        return self._session.catalogue(_names(requests)) if self.settings.check_catalogue else {}
+
+    def _enqueue(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[CallHandle]:
+        session = self._session
         outgoing = self._prepare(requests, catalogue)
         handles = [CallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
         for handle in handles:
@@ -208,7 +215,7 @@ class Producer(_Producer):
         self._sent(outgoing, replies)
         for handle, reply in zip(handles, replies, strict=True):
             handle._attach(reply)  # noqa: SLF001 - as above
-        return Turn(handles, requests[0].provider_format)
+        return handles
 
 
 class AsyncProducer(_Producer):
@@ -263,8 +270,15 @@ class AsyncProducer(_Producer):
         session = self._session
         if not session.waiter.is_connected:
             await asyncio.to_thread(session.waiter.start)
-        catalogue = await session.async_catalogue(_names(read)) if self.settings.check_catalogue else {}
+        catalogue = await self._catalogue(read)
         requests = self._number(read, sequence)
+        return AsyncTurn(await self._enqueue(requests, catalogue), requests[0].provider_format)
+
+    async def _catalogue(self, requests: Sequence[NormalizedToolRequest]) -> Catalogue:
+        return await self._session.async_catalogue(_names(requests)) if self.settings.check_catalogue else {}
+
+    async def _enqueue(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[AsyncCallHandle]:
+        session = self._session
         outgoing = self._prepare(requests, catalogue)
         handles = [AsyncCallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
         for handle in handles:
@@ -273,7 +287,7 @@ class AsyncProducer(_Producer):
         self._sent(outgoing, replies)
         for handle, reply in zip(handles, replies, strict=True):
             handle._attach(reply)  # noqa: SLF001 - as above
-        return AsyncTurn(handles, requests[0].provider_format)
+        return handles
 
 
 def _names(requests: Sequence[NormalizedToolRequest]) -> list[set[str]]:
