@@ -39,6 +39,8 @@ _SILENCE_SECONDS: Final = 5.0
 _LONGEST_SILENCE_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 8.0
 _DEAF_SECONDS: Final = 15.0
+#: How soon one who waits for the subscription sees that the waiter was closed.
+_CLOSED_SEEN_SECONDS: Final = 0.05
 _RECONNECT_SECONDS: Final = 0.2
 _LOOK_AT_MOST: Final = 200
 
@@ -180,6 +182,7 @@ class Waiter:
         self._thread: threading.Thread | None = None
         self._connected = threading.Event()
         self._closed = threading.Event()
+        self._trouble = "it does not answer"
         self._heard = time.monotonic()
         self._pinged = time.monotonic()
         self._gone_through = time.monotonic()
@@ -194,19 +197,26 @@ class Waiter:
         """Whether somebody in this process waits for a call at this moment."""
         return any(watch.is_awaited for watch in self._open())
 
-    def start(self) -> None:
-        """Subscribe, and return when Redis has confirmed it.
+    def start(self) -> bool:
+        """Subscribe, and return when Redis has confirmed it; ``False`` when somebody closes the waiter meanwhile.
 
         Raises ``BrokerUnavailable`` when that takes longer than the timeout.
         """
         if self._connected.is_set():
-            return
+            return True
+        if self._closed.is_set():
+            return False
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="toolrelay-waiter", daemon=True)
                 self._thread.start()
-        if not self._connected.wait(self._timeout.total_seconds()):
-            raise BrokerUnavailable("Redis cannot be reached: no subscription to the reply channel")
+        end = time.monotonic() + self._timeout.total_seconds()
+        while not self._connected.wait(_CLOSED_SEEN_SECONDS):
+            if self._closed.is_set():
+                return False
+            if time.monotonic() > end:
+                raise BrokerUnavailable(f"Redis cannot be reached: {self._trouble}")
+        return True
 
     def watch(self, tool_call_id: str) -> Watch:
         """Give the process's watch of a call; new ones know nothing until an update or a snapshot comes."""
@@ -244,6 +254,7 @@ class Waiter:
                 with self._driver.redis.pubsub() as pubsub:
                     self._listen(pubsub)
             except (RedisError, BrokerUnavailable, OSError) as error:
+                self._trouble = str(error)
                 if not self._closed.is_set():
                     logger.info("the reply channel is interrupted, connecting again: %s", error)
             finally:
@@ -299,21 +310,27 @@ class Waiter:
     def _look(self, watches: list[Watch]) -> None:
         for start in range(0, len(watches), _LOOK_AT_MOST):
             batch = watches[start : start + _LOOK_AT_MOST]
-            commands = [self._commands.snapshot(watch.tool_call_id, watch.seen, self.client) for watch in batch]
+            seen = [watch.seen for watch in batch]
+            commands = [
+                self._commands.snapshot(watch.tool_call_id, after, self.client)
+                for watch, after in zip(batch, seen, strict=True)
+            ]
             # Read one by one: what cannot be read ends one wait, not all.
             answers = self._driver.run_all([Command(command.args, list, command.script) for command in commands])
-            for watch, answer in zip(batch, answers, strict=True):
-                self._learn(watch, answer)
+            for watch, after, answer in zip(batch, seen, answers, strict=True):
+                self._learn(watch, after, answer)
 
     @staticmethod
-    def _learn(watch: Watch, answer: list[str]) -> None:
+    def _learn(watch: Watch, seen: int, answer: list[str]) -> None:
         watch.silent_until(time.monotonic())
         try:
             snapshot = replies.snapshot(answer)
         except _UNREADABLE as error:
             watch.fail(ToolrelayError(f"{watch.tool_call_id}: this version of toolrelay cannot read it: {error}"))
             return
-        if snapshot is not None:
+        if snapshot is not None and snapshot.seq >= seen:
             watch.catch_up(snapshot)
+        elif snapshot is not None:  # numbers that fall: its end was missed for as long as results are kept
+            watch.fail(UnknownCall(f"{watch.tool_call_id}: its record is gone, and the id has been enqueued anew"))
         elif watch.is_known:  # otherwise it is not enqueued yet
             watch.fail(UnknownCall(f"{watch.tool_call_id}: its record is gone"))

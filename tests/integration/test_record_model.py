@@ -23,10 +23,10 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+
 from tests.conftest import deployment
 from tests.support.record import Record, message_of, request, scores
 from tests.support.record_model import LOG_LENGTH, TERMINAL, Call, Model, Policy, Update
-
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.models import CallStatus, ExecutionPolicy, NormalizedToolRequest, OnLost
 from toolrelay.protocol import replies
@@ -341,7 +341,7 @@ class RecordMachine(RuleBasedStateMachine):
         record.redis.delete(*own, *([] if leaves_log else [log]))
         record.redis.zrem(record.keys.dead, call)
         self.model.expire(call)
-        self._forget_views(call)
+        self.views = {key: view for key, view in self.views.items() if key[1] != call}
         self.history[call] = []
 
     # --- what must be true at any time
@@ -493,6 +493,7 @@ class RecordMachine(RuleBasedStateMachine):
         self.model.now = self.record.now
 
     def _forget_views(self, call: str) -> None:
+        """Let those who saw the end go; a replay is a new life, and who still follows sees both."""
         self.views = {key: view for key, view in self.views.items() if key[1] != call or not view.is_over}
         self.history[call] = [{**entry, "is_last": False} for entry in self.history[call]]
 

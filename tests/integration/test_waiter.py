@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.conftest import deployment
 from tests.support.proxy import BOTH, Proxy
-from tests.support.record import ONCE, Record
+from tests.support.record import ONCE, Record, message_of
 from tests.support.waiting import wait_until
-
 from toolrelay import waiter
 from toolrelay.embedded import EmbeddedServer, shared_address
 from toolrelay.errors import BrokerUnavailable, ResultTimeout, ToolrelayError, UnknownCall
@@ -65,6 +65,12 @@ def quick_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silence is noticed after a moment."""
     monkeypatch.setattr(waiter, "_SILENCE_SECONDS", 0.1)
     monkeypatch.setattr(waiter, "_TICK_SECONDS", 0.05)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence is not noticed: what is found is found by other means."""
+    monkeypatch.setattr(waiter, "_SILENCE_SECONDS", 3600.0)
 
 
 def stranger(settings: Settings) -> Producer:
@@ -224,7 +230,7 @@ def finish_all(record: Record, ids: list[str]) -> None:
 # --- the subscription fails
 
 
-def test_updates_during_a_lost_subscription_are_read_afterwards(relay: Producer, record: Record) -> None:
+def test_updates_during_a_lost_subscription_are_read_afterwards(relay: Producer, record: Record, patient: None) -> None:
     handle = relay.enqueue(ADD)
     claim = start(record, handle.id)
     follower = Follower(handle)
@@ -260,7 +266,7 @@ def test_what_the_log_lost_during_a_lost_subscription_is_counted(relay: Producer
 
 
 def test_an_update_that_was_not_published_to_us_is_read_when_the_next_one_comes(
-    relay: Producer, record: Record
+    relay: Producer, record: Record, patient: None
 ) -> None:
     handle = relay.enqueue(ADD)
     claim = start(record, handle.id)
@@ -289,12 +295,14 @@ def test_an_end_that_nobody_was_told_of_is_found_in_the_silence(
     assert handle.result(timeout=10).output == "end"
 
 
-@pytest.mark.parametrize("ways", [BOTH, ("to client",)], ids=["both ways", "replies only"])
+@pytest.mark.parametrize(
+    ("ways", "timeout"), [(BOTH, 5), (("to client",), 1)], ids=["both ways", "replies only, shorter timeout"]
+)
 def test_the_end_is_seen_within_twenty_seconds_although_every_connection_is_half_open(
-    server: EmbeddedServer, ways: Any
+    server: EmbeddedServer, ways: Any, timeout: float
 ) -> None:
     with Proxy(server.url) as proxy:
-        settings = deployment(proxy.url, lease=timedelta(minutes=1))
+        settings = deployment(proxy.url, command_timeout=timedelta(seconds=timeout))
         record = Record(settings.model_copy(update={"redis_url": deployment(server.url).redis_url}), start_ms=None)
         relay = Producer("half-open", settings=settings)
         handle = relay.enqueue(ADD)
@@ -302,6 +310,7 @@ def test_the_end_is_seen_within_twenty_seconds_although_every_connection_is_half
         follower = Follower(handle, timeout=30)
         wait_until(lambda: follower.has_seen(2), "running")
 
+        open_session(settings).waiter._driver.redis.ping()  # what it asks with is connected too
         proxy.swallow(*ways)
         began = time.monotonic()
         record.complete(claim, "end")
@@ -412,6 +421,24 @@ def test_a_record_that_goes_away_ends_the_wait(relay: Producer, record: Record, 
     with pytest.raises(UnknownCall, match="gone"):
         handle.result(timeout=10)
     with pytest.raises(UnknownCall):
+        follower.all()
+
+
+def test_a_wait_does_not_go_on_with_another_record_of_the_same_id(
+    relay: Producer, record: Record, quick_to_look: None
+) -> None:
+    handle = relay.enqueue(ADD, sequence=0)
+    claim = start(record, handle.id)
+    record.run(say(record, claim, 0, 5))
+    follower = Follower(handle)
+    wait_until(lambda: follower.has_seen(7), "all of it")
+    assert handle.request is not None
+
+    keys = record.keys
+    again = record.commands.enqueue(handle.request, message_of(handle.request))
+    in_one_breath(record, ("DEL", keys.call(handle.id), f"{keys.prefix}log:{handle.id}"), again)
+
+    with pytest.raises(UnknownCall, match="anew"):
         follower.all()
 
 
