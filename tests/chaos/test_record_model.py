@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.integration.test_record_model import walk
-
 from toolrelay.embedded import EmbeddedServer
 
 

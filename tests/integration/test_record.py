@@ -18,10 +18,10 @@ from celery import Celery
 from celery.exceptions import TaskRevokedError
 from celery.result import AsyncResult
 from redis.exceptions import NoScriptError
+
 from tests.conftest import deployment
 from tests.support.record import ONCE, Record, clocked, message_of, request
 from tests.support.waiting import wait_until
-
 from toolrelay.drivers import AsyncDriver
 from toolrelay.embedded import EmbeddedServer, find_binary
 from toolrelay.embedded import server as embedded_server
