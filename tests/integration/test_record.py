@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from toolrelay.ids import tool_call_id
 from toolrelay.models import CallStatus, ExecutionPolicy, NormalizedToolResult
 from toolrelay.protocol import replies
 from toolrelay.protocol.commands import Command, Refusal, outcome_fragment
+from toolrelay.protocol.keys import Keys
 from toolrelay.protocol.replies import (
     CancelReply,
     Claim,
@@ -41,6 +43,8 @@ from toolrelay.protocol.replies import (
     Submission,
 )
 from toolrelay.settings import Settings
+from toolrelay_worker.process import WorkerProcess
+from toolrelay_worker.registry import ToolRegistry
 
 LEASE_MS, GRACE_MS = 2000, 1000
 SCRIPTS = resources.files("toolrelay.protocol") / "scripts"
@@ -1051,3 +1055,62 @@ def test_every_script_says_what_it_needs_in_its_head() -> None:
             assert head.startswith(f"-- {path.name.removesuffix('.lua').upper()}: ")
             assert "-- ARGV: prefix, meta prefix, result ttl, queue, " in head
             assert "-- Returns " in head
+
+
+DOCS = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+KEYS = Keys("P ", "P celery-task-meta-", "calls")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        KEYS.call("<id>"), f"{KEYS.prefix}log:<id>", f"{KEYS.meta_prefix}<id>", "P running", "P waiting", "P delayed",
+        KEYS.dead, KEYS.queue, KEYS.catalogue, KEYS.workers, KEYS.worker("<name>"), KEYS.rejected,
+        KEYS.updates("<id>"), KEYS.reply("<client>"), KEYS.control("<worker>"),
+    ],
+)  # fmt: skip
+def test_the_protocols_page_describes_every_name_in_redis(name: str) -> None:
+    assert f"`{name}`" in DOCS
+
+
+def test_the_protocols_page_describes_every_script_and_reply() -> None:
+    scripts = [path.name.removesuffix(".lua") for path in SCRIPTS.iterdir()]
+    rows = {row.split("|")[1].strip(): row for row in DOCS.splitlines() if row.startswith("| ") and row.count("|") == 4}
+
+    assert {name.upper() for name in scripts} - {"CLOCK", "PRELUDE"} <= set(rows)
+    for name, kind in {
+        "ENQUEUE": Submission,
+        "CLAIM": ClaimRefusal,
+        "FINISH": FinishReply,
+        "CANCEL": CancelReply,
+        "REPLAY": ReplayReply,
+    }.items():
+        assert all(f"`{reply}`" in rows[name] for reply in kind), name
+
+
+def test_every_field_of_a_record_is_described(record: Record) -> None:
+    claim = running(record)
+    call = id_of(claim)
+    record.run(record.commands.snapshot(call, client="c1"))
+    record.run(record.commands.progress(call, claim.fence, 0, [',"partial":1']))
+    record.run(record.commands.cancel(call))
+    fields = set(record.fields(call))
+    record.complete(claim)
+    fields |= set(record.fields(call))
+    other = running(record, 1)
+    retry(record, other, 5)
+    fields |= set(record.fields(id_of(other)))
+
+    assert {field for field in fields if f"`{field}`" not in DOCS} == set()
+
+
+def test_the_protocols_examples_are_what_is_sent(settings: Settings) -> None:
+    update, heartbeat = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", DOCS, re.DOTALL))
+    process = WorkerProcess(settings, str(settings.url), ToolRegistry(), on_unfit=lambda _: None)
+
+    read = replies.update(json.dumps(update))
+
+    assert set(heartbeat) == set(json.loads(process._state()))
+    assert read.result is not None
+    assert set(update["result"]) == set(read.result.model_dump(mode="json"))
+    process.close()
