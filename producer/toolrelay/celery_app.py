@@ -15,6 +15,7 @@ from celery.utils.nodenames import anon_nodename
 
 from toolrelay.models import NormalizedToolRequest
 from toolrelay.protocol.keys import Keys
+from toolrelay.resolution import candidate_names
 from toolrelay.settings import Settings
 from toolrelay.transport import SCHEME
 
@@ -141,10 +142,7 @@ class Doorbell:
         Sends ``before_task_publish``. The delivery tag ends in ``#0``, where the script writes the time of each ring.
         """
         tool_call_id = request.tool_call_id
-        kwargs = {"tool_name": request.tool_name}
-        namespace = request.provider_metadata.get("namespace") or request.provider_metadata.get("toolset")
-        if isinstance(namespace, str):
-            kwargs["namespace"] = namespace
+        kwargs = {"tool_names": list(candidate_names(request))}
         task = self._app.amqp.as_task_v2(
             tool_call_id,
             TASK_NAME,

@@ -19,10 +19,12 @@ from toolrelay.errors import BrokerUnavailable, ResultTimeout, UnknownCall
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, ProviderFormat, StatusUpdate
 from toolrelay.protocol.commands import Command
 from toolrelay.protocol.replies import CancelReply, Enqueued, Snapshot
-from toolrelay.session import Session, open_session
+from toolrelay.session import Session, connected_session, connected_session_async, open_session
 from toolrelay.settings import Settings
 from toolrelay.translate import format_results
 from toolrelay.waiter import Listener, Watch
+
+F = TypeVar("F")
 
 if TYPE_CHECKING:
     from celery.result import AsyncResult
@@ -86,10 +88,10 @@ class _Call:
         session = self._session
         return session.commands.snapshot(self.id, watch.seen, session.waiter.client)
 
-    def _found(self, snapshot: Snapshot | None) -> Snapshot:
-        if snapshot is None:
+    def _found(self, answer: F | None) -> F:
+        if answer is None:
             raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
-        return snapshot
+        return answer
 
     def _learn(self, watch: Watch, snapshot: Snapshot | None) -> None:
         found = self._found(snapshot)
@@ -105,7 +107,7 @@ class CallHandle(_Call):
 
     def status(self) -> CallStatus:
         """Where the call stands now. Raises ``UnknownCall``, never reports a call that is not known as pending."""
-        return self._found(self._session.driver.run(self._session.commands.snapshot(self.id))).status
+        return self._found(self._session.driver.run(self._session.commands.standing(self.id))).status
 
     def result(self, timeout: Timeout = None) -> NormalizedToolResult:
         """Wait for the result; a tool's failure is a result too.
@@ -138,7 +140,8 @@ class CallHandle(_Call):
         if watch.is_over:
             return watch
         with watch.awaited():
-            self._session.waiter.start()
+            if connected_session(self._settings) is not self._watched_by:
+                return self._connected()  # closed in between, so its watch hears nothing
             if not watch.is_known:
                 self._learn(watch, self._session.driver.run(self._ask(watch)))
         return watch
@@ -153,7 +156,7 @@ class AsyncCallHandle(_Call):
 
     async def status(self) -> CallStatus:
         """As ``CallHandle.status``."""
-        return self._found(await self._session.async_driver.run(self._session.commands.snapshot(self.id))).status
+        return self._found(await self._session.async_driver.run(self._session.commands.standing(self.id))).status
 
     async def result(self, timeout: Timeout = None) -> NormalizedToolResult:  # noqa: ASYNC109 - the sync twin's signature
         """As ``CallHandle.result``."""
@@ -181,8 +184,8 @@ class AsyncCallHandle(_Call):
         if watch.is_over:
             return watch
         with watch.awaited():
-            if not self._session.waiter.is_connected:
-                await asyncio.to_thread(self._session.waiter.start)
+            if await connected_session_async(self._settings) is not self._watched_by:
+                return await self._connected()  # closed in between, so its watch hears nothing
             if not watch.is_known:
                 self._learn(watch, await self._session.async_driver.run(self._ask(watch)))
         return watch

@@ -243,4 +243,11 @@ class ExecutionPolicy(_Frozen):
     """Wait before the first retry; doubles with each one more."""
     max_retry_delay: timedelta = timedelta(minutes=1)
     read_only: bool = False
-    """The tool changes nothing: it may be started before the model has finished speaking."""
+    """The tool changes nothing."""
+    early_start: bool | None = None
+    """Whether a streamed call is started before the model has finished speaking; ``None``: if it is ``read_only``."""
+
+    @property
+    def starts_early(self) -> bool:
+        """What ``early_start`` comes to."""
+        return self.read_only if self.early_start is None else self.early_start

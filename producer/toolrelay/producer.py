@@ -6,7 +6,6 @@ connections of its own. All producers of a process share one reply channel.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,15 @@ from toolrelay.models import NormalizedToolRequest, ProviderFormat, ToolSpec
 from toolrelay.protocol.commands import Command
 from toolrelay.protocol.replies import Enqueued, Submission
 from toolrelay.resolution import candidate_names
-from toolrelay.session import Catalogue, Session, close_session, close_session_async, open_session
+from toolrelay.session import (
+    Catalogue,
+    Session,
+    close_session,
+    close_session_async,
+    connected_session,
+    connected_session_async,
+    open_session,
+)
 from toolrelay.settings import Settings
 from toolrelay.translate import read_call, read_calls
 
@@ -62,6 +69,11 @@ class _Producer:
         self.settings = settings or Settings.load(redis_url=redis_url, check_catalogue=check_catalogue)
         self._next = first_sequence
         self._lock = threading.Lock()
+
+    @property
+    def next_sequence(self) -> int:
+        """The place in the plan that the next call gets."""
+        return self._next
 
     @property
     def _session(self) -> Session:
@@ -147,17 +159,20 @@ class Producer(_Producer):
         provider_format: ProviderFormat | str | None = None,
         *,
         names: Any = None,
+        sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> Turn:
         """Enqueue every client-side call of a model's message, in one round trip; without calls the turn is empty.
 
         ``message`` is what ``read_calls`` takes. ``names`` is the name map of ``export_tools``; ``provider_metadata``
         comes back in every result. A call that cannot run gets its error result at once, beside its siblings.
+        ``sequence`` is the first call's place in the plan; ``None`` is the next one.
 
         Raises ``InvalidCallError`` for what is no message; ``CallConflictError``, the other calls being enqueued;
-        ``BrokerUnavailable``, after which calls may have arrived: the places they took in the plan are not given again.
+        ``BrokerUnavailable``, after which calls may have arrived: submit again with the ``sequence`` that
+        ``next_sequence`` had before, and those that have are attached to, not run twice.
         """
-        return self._turn(self._read_all(message, provider_format, names, provider_metadata), None)
+        return self._turn(self._read_all(message, provider_format, names, provider_metadata), sequence)
 
     def enqueue(
         self,
@@ -196,8 +211,7 @@ class Producer(_Producer):
     def _turn(self, read: Sequence[NormalizedToolRequest], sequence: int | None) -> Turn:
         if not read:
             return Turn((), None)
-        session = self._session
-        session.waiter.start()
+        connected_session(self.settings)
         catalogue = self._catalogue(read)
         requests = self._number(read, sequence)
         return Turn(self._enqueue(requests, catalogue), requests[0].provider_format)
@@ -227,10 +241,11 @@ class AsyncProducer(_Producer):
         provider_format: ProviderFormat | str | None = None,
         *,
         names: Any = None,
+        sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> AsyncTurn:
         """As ``Producer.submit``."""
-        return await self._turn(self._read_all(message, provider_format, names, provider_metadata), None)
+        return await self._turn(self._read_all(message, provider_format, names, provider_metadata), sequence)
 
     async def enqueue(
         self,
@@ -267,9 +282,7 @@ class AsyncProducer(_Producer):
     async def _turn(self, read: Sequence[NormalizedToolRequest], sequence: int | None) -> AsyncTurn:
         if not read:
             return AsyncTurn((), None)
-        session = self._session
-        if not session.waiter.is_connected:
-            await asyncio.to_thread(session.waiter.start)
+        await connected_session_async(self.settings)
         catalogue = await self._catalogue(read)
         requests = self._number(read, sequence)
         return AsyncTurn(await self._enqueue(requests, catalogue), requests[0].provider_format)

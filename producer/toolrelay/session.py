@@ -101,6 +101,25 @@ def open_session(settings: Settings) -> Session:
         return _sessions[settings]
 
 
+def connected_session(settings: Settings) -> Session:
+    """As ``open_session``, with its reply channel open: another one where somebody closes it at the same moment.
+
+    Raises ``BrokerUnavailable``.
+    """
+    while True:
+        session = open_session(settings)
+        if session.waiter.start():
+            return session
+
+
+async def connected_session_async(settings: Settings) -> Session:
+    """As ``connected_session``; what takes time happens in a thread."""
+    session = _sessions.get(settings)
+    if session is not None and session.waiter.is_connected:
+        return session
+    return await asyncio.to_thread(connected_session, settings)
+
+
 def close_session(settings: Settings) -> None:
     """Close a deployment's connections in this process, unless somebody still waits for a call."""
     with _lock:

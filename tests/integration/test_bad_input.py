@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.conftest import deployment
 from tests.support.waiting import wait_until
 from tests.support.workers import Workers
-
 from toolrelay.drivers import Driver
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.errors import (

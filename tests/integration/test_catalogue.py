@@ -6,16 +6,17 @@ import threading
 from typing import Any
 
 import pytest
+
 from tests.conftest import deployment
 from tests.support.waiting import wait_until
-
 from toolrelay import session
 from toolrelay.drivers import Driver
 from toolrelay.embedded import EmbeddedServer
-from toolrelay.models import ExecutionPolicy, ToolSpec
+from toolrelay.models import CallStatus, ExecutionPolicy, ToolSpec
 from toolrelay.producer import Producer
+from toolrelay.protocol.commands import Commands
 from toolrelay.protocol.keys import Keys
-from toolrelay.protocol.replies import CatalogueEntry
+from toolrelay.protocol.replies import CatalogueEntry, ClaimRefusal
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
 from toolrelay_worker import ToolRegistry
@@ -61,3 +62,45 @@ def test_an_entry_that_cannot_be_read_does_not_keep_a_worker_from_beating(settin
     )
 
     assert set(driver.redis.hkeys(keys.catalogue)) == {"theirs", "later"}
+
+
+def test_what_only_a_newer_worker_knows_of_a_tool_stops_no_producer(settings: Settings, driver: Driver) -> None:
+    spec = '{"name": "math/add", "description": "", "input_schema": {"type": "object"}, "since": "a later release"}'
+    offers: Any = {"math/add": f'{{"at": 1, "spec": {spec}, "policy": {{"colour": "red"}}}}', "other": "unreadable"}
+    driver.redis.hset(Keys.of(settings).catalogue, mapping=offers)
+
+    with Producer("plan", settings=settings) as relay:
+        known = relay.enqueue({"name": "math/add", "arguments": {"a": 1}})
+        unreadable = relay.enqueue({"name": "other", "arguments": {}})
+
+        assert [known.status(), unreadable.status()] == [CallStatus.PENDING, CallStatus.PENDING]
+
+
+def test_a_call_for_a_tool_whose_workers_are_gone_is_looked_at_ever_more_rarely(
+    settings: Settings, driver: Driver, relay: Producer
+) -> None:
+    commands = Commands(settings)
+    driver.run_all(commands.publish_catalogue([CatalogueEntry(ToolSpec("old/tool", "", {}), ExecutionPolicy())], 1))
+    handle = relay.enqueue({"name": "old/tool", "arguments": {}})
+    waits = []
+    for _ in range(8):
+        claim = driver.run(commands.claim(handle.id, "worker", ExecutionPolicy(), missing=["old/tool"]))
+        assert claim is ClaimRefusal.ELSEWHERE
+        record = driver.run(commands.record(handle.id))
+        now = driver.redis.time()
+        waits.append(round((int(record["due"]) - now[0] * 1000 - now[1] / 1000) / 100))
+        driver.redis.hdel(commands.keys.call(handle.id), "due")  # as if the time had come
+
+    assert waits == sorted(waits)
+    assert waits[-1] in (99, 100)  # ten seconds at most
+
+
+def test_a_submission_can_be_repeated_after_redis_was_gone(relay: Producer) -> None:
+    calls = [{"id": str(n), "type": "function", "function": {"name": "a", "arguments": "{}"}} for n in range(2)]
+    place = relay.next_sequence
+    first = relay.submit({"role": "assistant", "tool_calls": calls})
+
+    again = relay.submit({"role": "assistant", "tool_calls": calls}, sequence=place)
+
+    assert [handle.id for handle in again] == [handle.id for handle in first]
+    assert relay.next_sequence == place + 2

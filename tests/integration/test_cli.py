@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from redis import Redis
+
 from tests.conftest import deployment
 from tests.support.command_line import CommandLine, chat_message
 from tests.support.waiting import wait_until
 from tests.support.workers import Workers
-
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.handles import CallHandle
 from toolrelay.models import NormalizedToolResult, StatusUpdate

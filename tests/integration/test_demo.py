@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support.command_line import PROGRAM
 from tests.support.waiting import wait_until
-
 from toolrelay.translate import read_calls
 from toolrelay_worker.demo.messages import EXAMPLES, Example
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
-from tests.support.waiting import wait_until
 
+from tests.support.waiting import wait_until
 from toolrelay.embedded import (
     DataDirInUseError,
     EmbeddedServer,

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.support.waiting import wait_until
 from tests.support.workers import Worker, Workers
-
 from toolrelay.drivers import Driver
 from toolrelay.errors import CallConflictError, ErrorCategory
 from toolrelay.models import CallStatus, NormalizedToolResult

@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.support.documents import README, commands, python_blocks
 from tests.support.waiting import wait_until
 from tests.support.workers import environment
-
 from toolrelay.drivers import Driver
 from toolrelay.ids import tool_call_id
 from toolrelay.protocol.commands import Commands

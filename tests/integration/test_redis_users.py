@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError
-from tests.support.waiting import wait_until
 
+from tests.support.waiting import wait_until
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.ids import tool_call_id
 from toolrelay.producer import Producer

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+
 from tests.conftest import deployment
 from tests.support.record import Record, request
 from tests.support.waiting import wait_until
-
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.errors import BrokerUnavailable
 from toolrelay.models import Progress

@@ -1,5 +1,4 @@
 from tests.support.workers import Workers
-
 from toolrelay.producer import Producer
 
 

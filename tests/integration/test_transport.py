@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.support.waiting import wait_until
 from tests.support.workers import Workers
-
 from toolrelay.celery_app import make_celery
 from toolrelay.drivers import Driver
 from toolrelay.models import CallStatus

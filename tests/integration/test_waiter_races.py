@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from tests.support.record import ONCE, Record
 from tests.support.waiting import wait_until
-
 from toolrelay.handles import CallHandle
 from toolrelay.ids import tool_call_id
 from toolrelay.producer import Producer

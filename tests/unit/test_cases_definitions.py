@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.unit.cases import CASES, format_named, ids_of
 
+from tests.unit.cases import CASES, format_named, ids_of
 from toolrelay import (
     ErrorCategory,
     ExportedTools,

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.unit.cases import CASES, format_named, ids_of
 
+from tests.unit.cases import CASES, format_named, ids_of
 from toolrelay import (
     ErrorCategory,
     InvalidResultsError,

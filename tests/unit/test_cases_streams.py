@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.cases import CASES, format_named, ids_of
 
+from tests.unit.cases import CASES, format_named, ids_of
 from toolrelay import ErrorCategory, NormalizedToolRequest, ProblemKind, StreamAssembler, proxy, tool_call_id
 
 

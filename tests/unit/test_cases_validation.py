@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 import pytest
+
 from tests.unit.cases import CASES, ids_of
 from tests.unit.test_cases_definitions import exported, keywords, nodes
-
 from toolrelay import ErrorCategory, SchemaMismatchError, ToolSpec, export_tools
 from toolrelay.schemas.validation import check_arguments
 

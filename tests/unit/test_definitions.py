@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import validator_for
+
 from tests.unit.test_schema_dialects import Pair, tools
 from tests.unit.tricky_schemas import TRICKY
-
 from toolrelay import (
     ChoiceMode,
     InvalidToolError,

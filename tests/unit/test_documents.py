@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.documents import README, ROOT, commands, python_blocks
 
+from tests.support.documents import README, ROOT, commands, python_blocks
 from toolrelay.protocol.keys import Keys
 from toolrelay.settings import Settings
 

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import pydantic
 import pytest
-from tests.unit.payloads import load
 
+from tests.unit.payloads import load
 from toolrelay import format_results, read_calls
 from toolrelay.errors import ErrorCategory, InvalidResultsError, UnknownProviderFormatError
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat

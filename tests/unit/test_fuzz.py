@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.unit.mutating import garbled_text, keys_of, mutated
 from tests.unit.payloads import INDEX, format_of, load, load_events
-
 from toolrelay import StreamAssembler, detect_format, format_results, read_calls
 from toolrelay.errors import ToolrelayError
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.payloads import WHOLE, Converting, Dumping, as_expected, as_objects, format_of, in_sdk_spelling, load
 
+from tests.unit.payloads import WHOLE, Converting, Dumping, as_expected, as_objects, format_of, in_sdk_spelling, load
 from toolrelay import detect_format, format_results, read_calls
 from toolrelay.models import NormalizedToolResult
 

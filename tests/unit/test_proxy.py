@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.payloads import WHOLE, load
 
+from tests.unit.payloads import WHOLE, load
 from toolrelay import (
     CallKind,
     InvalidPayloadError,

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.payloads import Slotted, load
 
+from tests.unit.payloads import Slotted, load
 from toolrelay import read_calls
 from toolrelay.errors import InvalidPayloadError, UnknownProviderFormatError
 from toolrelay.models import CallKind, ProviderFormat

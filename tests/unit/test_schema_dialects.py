@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import validator_for
-from tests.unit.tricky_schemas import TRICKY, Tricky
 
+from tests.unit.tricky_schemas import TRICKY, Tricky
 from toolrelay.errors import ToolExportError
 from toolrelay.schemas.export import (
     ExportedSchema,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.unit.payloads import (
     STREAMS,
     Dumping,
@@ -23,7 +24,6 @@ from tests.unit.payloads import (
     load_events,
 )
 from tests.unit.recutting import Cut, as_sse, numbered, recut
-
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.streams import StreamAssembler, read_stream
 

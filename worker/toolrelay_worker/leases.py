@@ -34,6 +34,8 @@ class Lease:
     """The right to run one call, and the switch that ends its attempt."""
 
     claim: Claim
+    renewed: float
+    """When Redis was last asked for it with success, by this machine's monotonic clock: it runs from then or later."""
     stop: StopSignal = field(default_factory=StopSignal)
     is_lost: bool = False
     """The call is no longer ours: whatever comes out is not to be reported."""
@@ -74,8 +76,9 @@ class LeaseKeeper:
         self._held: dict[str, Lease] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._answered = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="toolrelay-leases", daemon=True)
+        # The beating thread may be blocked by the very network that keeps it from beating; this one never is.
+        self._guard = threading.Thread(target=self._watch_reach, name="toolrelay-lease-guard", daemon=True)
 
     @property
     def held(self) -> int:
@@ -85,6 +88,7 @@ class LeaseKeeper:
     def start(self) -> None:
         """Begin to beat."""
         self._thread.start()
+        self._guard.start()
 
     def close(self) -> None:
         """Stop beating; leases that are still held run out by themselves."""
@@ -118,7 +122,6 @@ class LeaseKeeper:
                     self._beat_until_closed(pubsub)
             except (RedisError, BrokerUnavailable, OSError) as error:
                 logger.warning("no heartbeat: %s", error)
-                self._check_reach()
                 self._closed.wait(min(1.0, self._lease_seconds / _BEATS_A_LEASE))
 
     def _beat_until_closed(self, pubsub: PubSub) -> None:
@@ -140,7 +143,8 @@ class LeaseKeeper:
         pairs = [(lease.tool_call_id, lease.claim.fence) for lease in held]
         asked = time.monotonic()
         beat = self._driver.run(self._commands.beat(self._worker, self._state(), pairs))
-        self._answered = asked  # leases run from a moment between question and answer, and must not be thought longer
+        for lease in held:
+            lease.renewed = asked  # it runs from a moment between question and answer, and must not be thought longer
         by_id = {lease.tool_call_id: lease for lease in held}
         for call in beat.lost:
             # It may have ended by itself between the list and the beat: then nobody listens to this any more.
@@ -149,9 +153,10 @@ class LeaseKeeper:
             by_id[call].stop.stop(ErrorCategory.CANCELLED, "cancelled while it ran")
         self._on_beat(beat)
 
-    def _check_reach(self) -> None:
-        if time.monotonic() - self._answered < self._lease_seconds * (1 - _MARGIN):
-            return
-        for lease in self._leases():
-            logger.warning("stopping %s: Redis has been out of reach for a lease", lease.tool_call_id)
-            lease.lose("Redis was out of reach for longer than the lease")
+    def _watch_reach(self) -> None:
+        while not self._closed.wait(self._lease_seconds * _MARGIN / 3):
+            oldest = time.monotonic() - self._lease_seconds * (1 - _MARGIN)
+            for lease in self._leases():
+                if lease.renewed < oldest and not lease.is_lost:
+                    logger.warning("stopping %s: Redis has been out of reach for a lease", lease.tool_call_id)
+                    lease.lose("Redis was out of reach for longer than the lease")

@@ -12,7 +12,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,7 +26,7 @@ from toolrelay.transport import set_aside
 from toolrelay_worker.execution import Outcome, execute
 from toolrelay_worker.leases import Lease, LeaseKeeper
 from toolrelay_worker.reaper import Reaper
-from toolrelay_worker.registry import RegisteredTool, ToolRegistry
+from toolrelay_worker.registry import ToolRegistry
 from toolrelay_worker.reporter import Reporter
 from toolrelay_worker.retries import next_delay
 from toolrelay_worker.runners import ToolRunner
@@ -68,8 +68,10 @@ class WorkerProcess:
         self._commands = Commands(settings)
         self._driver = Driver(url, settings.command_timeout)
         self._runner = ToolRunner(on_hung=self._hung)
+        # Of its own, and impatient: a beat that takes longer than a part of the lease is better tried again.
+        beating = Driver(url, min(settings.command_timeout, settings.lease / 3))
         self._keeper = LeaseKeeper(
-            self._driver,
+            beating,
             self._commands,
             self.name,
             settings.lease.total_seconds(),
@@ -107,20 +109,23 @@ class WorkerProcess:
         self._reporter.close()
         self._runner.close()
 
-    def run(self, call_id: str, tool_name: str, namespace: str | None) -> Finished | None:
-        """Run the call if it is ours to run; ``None`` when there is nothing to store."""
-        self._taken = time.monotonic()
-        tool = self._find(tool_name, namespace)
+    def run(self, call_id: str, tool_names: Sequence[str]) -> Finished | None:
+        """Run the call if it is ours to run; ``None`` when there is nothing to store.
+
+        ``tool_names`` are those the call's tool may have in a registry, the likeliest first.
+        """
+        self._taken = asked = time.monotonic()
+        tool = next((tool for name in tool_names if (tool := self._registry.get(name)) is not None), None)
         policy = tool.policy if tool else _UNKNOWN_TOOL
         is_validation = tool is not None and tool.spec.tool_type == "validation"
-        missing = () if tool else ((f"{namespace}/{tool_name}", tool_name) if namespace else (tool_name,))
+        missing = () if tool else tool_names
         claim = self._driver.run(
             self._commands.claim(call_id, self.name, policy, is_validation=is_validation, missing=missing)
         )
         if isinstance(claim, ClaimRefusal):
             logger.info("%s is not run here: %s", call_id, claim.value)
             return None
-        lease = Lease(claim)
+        lease = Lease(claim, asked)
         self._keeper.hold(lease)
         finished = None
         try:
@@ -153,10 +158,6 @@ class WorkerProcess:
     def release(self, finished: Finished) -> None:
         """Stop keeping the call alive: its outcome is stored, or never will be from here."""
         self._keeper.release(finished.lease)
-
-    def _find(self, tool_name: str, namespace: str | None) -> RegisteredTool | None:
-        inside = self._registry.get(f"{namespace}/{tool_name}") if namespace else None
-        return inside or self._registry.get(tool_name)
 
     def _attempt(self, lease: Lease) -> Outcome:
         claim = lease.claim
@@ -215,6 +216,8 @@ class WorkerProcess:
             self._taken = now
         elif now - self._taken > self._settings.stall_limit.total_seconds():
             self._be_replaced("nothing was taken from a queue that is not empty")
+        if not self._is_stopping and self._runner.hung >= self._settings.max_hung_tools:
+            self._hung(self._runner.hung)  # the last of them may have been counted after its wait had ended
         if now - self._published > _PUBLISH_SECONDS:
             self._publish()
             self._published = now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from celery import Celery, Task
@@ -44,14 +44,14 @@ def register(app: Celery) -> None:
     """Add the task to ``app``."""
 
     @app.task(name=TASK_NAME, bind=True, ignore_result=False)  # type: ignore[untyped-decorator]  # Celery is untyped
-    def execute(self: Task, tool_name: str = "", namespace: str | None = None, **_later: Any) -> Finished:
+    def execute(self: Task, tool_names: Sequence[str] = (), **_later: Any) -> Finished:
         # `_later` takes what a newer producer may send.
         process = current_process()
         if process.is_stopping:
             # Celery's loop learns that it is to stop between two events, and the next one may be another message.
             raise Reject("this worker is shutting down", requeue=True)
         try:
-            finished = process.run(self.request.id, tool_name, namespace)
+            finished = process.run(self.request.id, tool_names)
         except BrokerUnavailable as error:
             # The message is spent, the record is not: the reaper rings again.
             logger.warning("%s cannot be run now: %s", self.request.id, error)

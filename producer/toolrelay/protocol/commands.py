@@ -11,7 +11,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import cache
 from importlib import resources
@@ -40,6 +40,7 @@ from toolrelay.settings import Settings
 T = TypeVar("T")
 
 _SPEC: TypeAdapter[ToolSpec] = TypeAdapter(ToolSpec)
+_SPEC_FIELDS = tuple(field.name for field in fields(ToolSpec))
 _REAP_AT_MOST = 200
 
 
@@ -252,14 +253,10 @@ class Commands:
         return Command(("HGETALL", self.keys.catalogue), self._read_catalogue)
 
     def _read_catalogue(self, reply: Any) -> dict[str, CatalogueEntry]:
-        values = {name: json.loads(text) for name, text in _pairs(reply)}
-        newest = max((value["at"] for value in values.values()), default=0)
-        oldest = newest - self._settings.catalogue_ttl.total_seconds()
-        return {
-            name: CatalogueEntry(_SPEC.validate_python(value["spec"]), ExecutionPolicy.model_validate(value["policy"]))
-            for name, value in values.items()
-            if value["at"] >= oldest
-        }
+        offers = _pairs(reply)
+        seen = dict(_offers(offers))
+        oldest = max(seen.values(), default=0) - self._settings.catalogue_ttl.total_seconds()
+        return {name: _entry(name, text) for name, text in offers if seen.get(name, oldest) >= oldest}
 
     def time(self) -> Command[int]:
         """Redis's clock, in seconds."""
@@ -301,6 +298,16 @@ def _pairs(reply: Any) -> list[tuple[str, str]]:
     if isinstance(reply, dict):
         return list(reply.items())
     return list(zip(reply[::2], reply[1::2], strict=True))
+
+
+def _entry(name: str, text: str) -> CatalogueEntry:
+    """Read an offer. What only a newer worker knows of a tool is left out; where that is too much, anything passes."""
+    try:
+        value = json.loads(text)
+        spec = {field: value["spec"][field] for field in _SPEC_FIELDS if field in value["spec"]}
+        return CatalogueEntry(_SPEC.validate_python(spec), ExecutionPolicy.model_validate(value["policy"]))
+    except (ValueError, TypeError, KeyError):
+        return CatalogueEntry(ToolSpec(name, "", {}), ExecutionPolicy())
 
 
 def _offers(entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:

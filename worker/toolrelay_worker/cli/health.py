@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Sequence
 from datetime import timedelta
@@ -65,9 +66,21 @@ def judge(beating: dict[str, Heartbeat], host: str | None) -> tuple[bool, str]:
 
 def trouble_of(state: Heartbeat) -> str | None:
     """Say why the worker with this heartbeat takes no calls; ``None`` when it does."""
+    if state["host"] == socket.gethostname() and not _lives(state["pid"]):
+        return "was killed: its process is gone"
     if state.get("unfit"):
         return f"is to be replaced: {state['unfit']}"
     return "is shutting down" if state["stopping"] else None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's process
+        return True
+    return True
 
 
 def _url(settings: Settings) -> str:

@@ -3,7 +3,7 @@
 --       token, and where this worker does not have the tool: the names under which another may offer it, …
 -- Returns {'run', fence, attempt, head, rest}, or the reason not to:
 -- {'held'|'finished'|'early'|'unknown'|'given_up'|'elsewhere'}.
-local ELSEWHERE = 300 -- ms
+local ELSEWHERE, ELSEWHERE_AT_MOST = 300, 10000 -- ms
 local id, lease_ms = ARGV[5], tonumber(ARGV[7])
 local record = read(id)
 if not record then return {'unknown'} end
@@ -22,8 +22,10 @@ end
 redis.call('ZREM', waiting, id)
 for i = 13, #ARGV do
   if redis.call('HEXISTS', prefix .. 'catalogue', ARGV[i]) == 1 then
-    -- An older or newer worker of a rolling deployment: the call waits a moment for one that has the tool.
-    local due = now + ELSEWHERE
+    -- An older or newer worker of a rolling deployment: the call waits for one that has the tool, ever longer, since
+    -- the catalogue remembers tools whose workers are gone.
+    local waits = redis.call('HINCRBY', record.key, 'elsewhere', 1)
+    local due = now + math.min(ELSEWHERE * 2 ^ math.min(waits - 1, 10), ELSEWHERE_AT_MOST)
     redis.call('HSET', record.key, 'due', whole(due))
     redis.call('ZADD', delayed, due, id)
     return {'elsewhere'}
@@ -39,7 +41,7 @@ local fence = redis.call('HINCRBY', record.key, 'fence', 1)
 local attempt = redis.call('HINCRBY', record.key, 'attempt', 1)
 redis.call('HSET', record.key, 'status', 'running', 'owner', ARGV[6], 'token', ARGV[12],
   'lease', whole(now + lease_ms), 'started', whole(now))
-redis.call('HDEL', record.key, 'due', 'said')
+redis.call('HDEL', record.key, 'due', 'said', 'elsewhere')
 redis.call('ZREM', delayed, id)
 redis.call('ZADD', running, now + lease_ms, id)
 update(id, record.key, 'running', '')

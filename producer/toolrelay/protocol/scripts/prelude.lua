@@ -117,7 +117,7 @@ local function finish(record, status, category, outcome, keep)
   else
     redis.call('HDEL', key, 'rest', 'message')
   end
-  redis.call('HDEL', key, 'lease', 'due', 'cancel', 'token', 'said')
+  redis.call('HDEL', key, 'lease', 'due', 'cancel', 'token', 'said', 'elsewhere')
   local seq = update(id, key, status, category == 'worker_lost' and reason('worker_lost') or '', result)
   redis.call('HDEL', key, 'watchers')
   redis.call('PEXPIRE', key, whole(ttl))
