@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+ORACLES := .venv-oracles
+ORACLES_STAMP := $(ORACLES)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check fix features up acceptance-docker bench-quick chaos
+.PHONY: help install demo test check fix features up acceptance-docker bench-quick bench-translation oracles chaos
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -46,6 +48,19 @@ acceptance-docker: $(STAMP) ## the acceptance tests with every worker and Redis 
 
 bench-quick: $(STAMP) ## bare Celery and toolrelay in turn on the same Redis (a minute or two)
 	@$(BIN)/python benchmarks/quick.py $(BENCH_ARGS)
+
+$(ORACLES_STAMP): pyproject.toml tests/oracles/requirements.txt
+	@test -x $(ORACLES)/bin/python || $(PYTHON) -m venv $(ORACLES)
+	@echo "setting up $(ORACLES) (some minutes, once)"
+	@$(ORACLES)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/oracles/requirements.txt
+	@$(ORACLES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+bench-translation: $(ORACLES_STAMP) ## reading and writing tool calls beside other libraries, which it installs
+	@$(ORACLES)/bin/python benchmarks/translation.py $(BENCH_ARGS)
+
+oracles: $(ORACLES_STAMP) ## hold what is read and written against the providers' SDKs, which it installs
+	@$(ORACLES)/bin/python -m pytest tests/oracles
 
 chaos: $(STAMP) ## the long runs: deeper walks through the record, 100,000 broken payloads a format
 	@TOOLRELAY_FUZZ_PAYLOADS=100000 $(BIN)/python -m pytest tests/chaos tests/unit/test_fuzz.py
