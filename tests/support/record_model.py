@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 LOG_LENGTH = 256
-ELSEWHERE_MS = 300
+ELSEWHERE_MS, ELSEWHERE_AT_MOST_MS = 300, 10_000
 TERMINAL = {"complete", "error", "cancelled"}
 
 
@@ -47,6 +47,8 @@ class Call:
     lease: int = 0
     due: int = 0
     rung: int = 0
+    elsewhere: int = 0
+    """How often a worker without the tool has passed it on since the last attempt."""
     cancel: bool = False
     accepted: int | None = None
     is_dead: bool = False
@@ -107,7 +109,8 @@ class Model:
             if not self._lose(call):
                 return "given_up"
         if not has_tool:
-            call.due, call.rung = self.now + ELSEWHERE_MS, 0
+            call.due, call.rung = self.now + min(ELSEWHERE_MS * 2**call.elsewhere, ELSEWHERE_AT_MOST_MS), 0
+            call.elsewhere += 1
             return "elsewhere"
         if call.attempt >= call.policy.max_attempts:
             self._end(call, "error", "worker_lost", dead=True)
@@ -116,7 +119,7 @@ class Model:
         call.attempt += 1
         call.starts += 1
         call.status, call.fence, call.token, call.owner, call.said = "running", fence, token, worker, 0
-        call.lease, call.due, call.rung = self.now + self.lease_ms, 0, 0
+        call.lease, call.due, call.rung, call.elsewhere = self.now + self.lease_ms, 0, 0, 0
         self._update(call, "running")
         return "run"
 
@@ -250,7 +253,7 @@ class Model:
 
     def _end(self, call: Call, status: str, reason: str | None = None, *, dead: bool = False) -> None:
         call.status, call.is_dead = status, dead
-        call.rung = call.due = call.lease = 0
+        call.rung = call.due = call.lease = call.elsewhere = 0
         call.cancel = False
         self._update(call, status, reason)
         call.watchers = []
