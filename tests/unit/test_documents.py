@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.documents import README, ROOT, commands, python_blocks
-from toolrelay.protocol.keys import Keys
-from toolrelay.settings import Settings
 
 PROTOCOL = ROOT / "docs" / "protocol.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
@@ -60,15 +58,3 @@ def test_a_link_in_a_document_leads_somewhere(document: Path) -> None:
     missing = [link for link in links if "://" not in link and not (document.parent / link).exists()]
 
     assert missing == []
-
-
-def test_the_protocol_names_every_key_channel_and_script() -> None:
-    keys = Keys.of(Settings.load(namespace="toolrelay", queue="calls"))
-    call, client, worker = "<id>", "<client>", "<worker>"
-    names = [keys.queue, keys.catalogue, keys.workers, keys.dead, keys.rejected, keys.call(call), keys.worker("<name>")]
-    names += [keys.updates(call), keys.reply(client), keys.control(worker), keys.meta_prefix + call]
-    scripts = (ROOT / "producer/toolrelay/protocol/scripts").glob("*.lua")
-    names += [script.stem for script in scripts if script.stem not in ("clock", "prelude")]
-    text = PROTOCOL.read_text(encoding="utf-8")
-
-    assert [name for name in names if f"| `{name}` |" not in text] == []
