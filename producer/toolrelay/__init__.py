@@ -67,12 +67,14 @@ if TYPE_CHECKING:
         import_tool_choice,
     )
     from toolrelay.settings import Settings
+    from toolrelay.streaming import AsyncStreamingTurn, StreamingTurn
 
 #: Names that not every program needs, or whose modules bring Celery or Redis along: imported when first asked for
 #: (PEP 562).
 _LAZY = {
     "AsyncCallHandle": "toolrelay.handles",
     "AsyncProducer": "toolrelay.producer",
+    "AsyncStreamingTurn": "toolrelay.streaming",
     "AsyncTurn": "toolrelay.handles",
     "CallHandle": "toolrelay.handles",
     "CancelReply": "toolrelay.protocol.replies",
@@ -80,6 +82,7 @@ _LAZY = {
     "Producer": "toolrelay.producer",
     "Settings": "toolrelay.settings",
     "ToolRequest": "toolrelay.requests",
+    "StreamingTurn": "toolrelay.streaming",
     "Turn": "toolrelay.handles",
     "build_request": "toolrelay.requests",
     "convert_tools": "toolrelay.definitions",
@@ -93,6 +96,7 @@ _LAZY = {
 __all__ = [
     "AsyncCallHandle",
     "AsyncProducer",
+    "AsyncStreamingTurn",
     "AsyncTurn",
     "BrokerUnavailable",
     "CallConflictError",
@@ -128,6 +132,7 @@ __all__ = [
     "SettingsError",
     "StatusUpdate",
     "StreamAssembler",
+    "StreamingTurn",
     "ToolChoice",
     "ToolChoiceError",
     "ToolExportError",

@@ -7,7 +7,7 @@ connections of its own. All producers of a process share one reply channel.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -29,6 +29,8 @@ from toolrelay.session import (
     open_session,
 )
 from toolrelay.settings import Settings
+from toolrelay.streaming import AsyncStreamingTurn, Place, StreamingTurn
+from toolrelay.streams import StreamAssembler
 from toolrelay.translate import read_call, read_calls
 
 Payload = dict[str, Any]
@@ -68,6 +70,7 @@ class _Producer:
         self.plan_id = plan_id
         self.settings = settings or Settings.load(redis_url=redis_url, check_catalogue=check_catalogue)
         self._next = first_sequence
+        self._streams_at: int | None = None
         self._lock = threading.Lock()
 
     @property
@@ -82,19 +85,46 @@ class _Producer:
     def _number(self, requests: Sequence[NormalizedToolRequest], sequence: int | None) -> list[NormalizedToolRequest]:
         """Give each call its place in the plan, and with it its id."""
         with self._lock:
+            if sequence is None:
+                self._refuse_while_streaming()
             first = self._next if sequence is None else sequence
             if sequence is None:
                 self._next += len(requests)
-        return [
-            request.model_copy(
-                update={
-                    "tool_call_id": tool_call_id(self.plan_id, place),
-                    "plan_id": self.plan_id,
-                    "sequence": place,
-                }
+        return [self._placed(request, place) for place, request in enumerate(requests, first)]
+
+    def _placed(self, request: NormalizedToolRequest, place: int) -> NormalizedToolRequest:
+        identity = {
+            "tool_call_id": tool_call_id(self.plan_id, place),
+            "plan_id": self.plan_id,
+            "sequence": place,
+        }
+        return request.model_copy(update=identity)
+
+    def _refuse_while_streaming(self) -> None:
+        if self._streams_at is not None:
+            raise RuntimeError(
+                "a stream of this producer has not ended, so the next place in the plan is not known yet; "
+                "read the stream to its end first, or name a sequence"
             )
-            for place, request in enumerate(requests, first)
-        ]
+
+    def _begin_stream(self, sequence: int | None, metadata: Payload | None) -> Place:
+        """Give what places a stream's calls; their ``sequence`` is their place in the stream before."""
+        with self._lock:
+            if sequence is None:
+                self._refuse_while_streaming()
+                self._streams_at = self._next
+            first = self._next if sequence is None else sequence
+
+        def place(request: NormalizedToolRequest) -> NormalizedToolRequest:
+            (complete,) = _with_metadata([request], metadata)
+            return self._placed(complete, first + int(request.sequence or 0))
+
+        return place
+
+    def _end_stream(self, count: int, *, is_counted: bool) -> None:
+        with self._lock:
+            if is_counted and self._streams_at is not None:
+                self._next, self._streams_at = self._streams_at + count, None
 
     def _read(
         self, payload: Payload, provider_format: ProviderFormat | str | None, metadata: Payload | None
@@ -188,6 +218,34 @@ class Producer(_Producer):
         """
         return self._turn(self._read(payload, provider_format, provider_metadata), sequence).handles[0]
 
+    def stream(
+        self,
+        events: Iterable[Any],
+        provider_format: ProviderFormat | str,
+        *,
+        names: Any = None,
+        sequence: int | None = None,
+        provider_metadata: Payload | None = None,
+    ) -> StreamingTurn:
+        """Enqueue the calls of a message while the model still writes it: iterate, then ask for ``.turn``.
+
+        ::
+
+            streaming = relay.stream(client.chat.completions.create(…, stream=True), "openai")
+            for event in streaming:
+                show(event)
+            messages += streaming.turn.messages(timeout=30)
+
+        Only tools that allow it (``early_start``; by default those that are ``read_only``) start before the stream has
+        ended. What the stream then disowns is cancelled, as is everything that was started when it fails. Until its
+        end, this producer gives no other place in the plan.
+
+        Raises ``UnknownProviderFormatError``; the iteration raises as ``submit``, and what the stream itself raises.
+        """
+        assembler = StreamAssembler(provider_format, names=names, max_arguments_bytes=self.settings.max_arguments_bytes)
+        place = self._begin_stream(sequence, provider_metadata)
+        return StreamingTurn(events, assembler, place, _Stream(self, is_counted=sequence is None))
+
     def call(self, call_id: str) -> CallHandle:
         """Give a handle on any call, by its ``tool_call_id``, whichever process enqueued it. Asks nothing yet."""
         return CallHandle(self.settings, call_id)
@@ -232,6 +290,42 @@ class Producer(_Producer):
         return handles
 
 
+class _Stream:
+    """What a ``StreamingTurn`` needs of a producer."""
+
+    def __init__(self, relay: Producer, *, is_counted: bool) -> None:
+        self._relay = relay
+        self._is_counted = is_counted  # its calls take the plan's next places
+
+    def catalogue(self, requests: Sequence[NormalizedToolRequest]) -> Catalogue:
+        return self._relay._catalogue(requests)  # noqa: SLF001 - the producers' own module
+
+    def enqueue(self, requests: Sequence[NormalizedToolRequest]) -> list[CallHandle]:
+        connected_session(self._relay.settings)
+        return self._relay._enqueue(requests, self.catalogue(requests))  # noqa: SLF001 - as above
+
+    def close(self, count: int) -> None:
+        self._relay._end_stream(count, is_counted=self._is_counted)  # noqa: SLF001 - as above
+
+
+class _AsyncStream:
+    """What an ``AsyncStreamingTurn`` needs of a producer."""
+
+    def __init__(self, relay: AsyncProducer, *, is_counted: bool) -> None:
+        self._relay = relay
+        self._is_counted = is_counted  # its calls take the plan's next places
+
+    async def catalogue(self, requests: Sequence[NormalizedToolRequest]) -> Catalogue:
+        return await self._relay._catalogue(requests)  # noqa: SLF001 - the producers' own module
+
+    async def enqueue(self, requests: Sequence[NormalizedToolRequest]) -> list[AsyncCallHandle]:
+        await connected_session_async(self._relay.settings)
+        return await self._relay._enqueue(requests, await self.catalogue(requests))  # noqa: SLF001 - as above
+
+    def close(self, count: int) -> None:
+        self._relay._end_stream(count, is_counted=self._is_counted)  # noqa: SLF001 - as above
+
+
 class AsyncProducer(_Producer):
     """``Producer`` for event loops: the same verbs with ``await`` and ``async for``."""
 
@@ -258,6 +352,20 @@ class AsyncProducer(_Producer):
         """As ``Producer.enqueue``."""
         turn = await self._turn(self._read(payload, provider_format, provider_metadata), sequence)
         return turn.handles[0]
+
+    def stream(
+        self,
+        events: AsyncIterable[Any],
+        provider_format: ProviderFormat | str,
+        *,
+        names: Any = None,
+        sequence: int | None = None,
+        provider_metadata: Payload | None = None,
+    ) -> AsyncStreamingTurn:
+        """As ``Producer.stream``, over an asynchronous stream: ``async for``, then ``await streaming.turn()``."""
+        assembler = StreamAssembler(provider_format, names=names, max_arguments_bytes=self.settings.max_arguments_bytes)
+        place = self._begin_stream(sequence, provider_metadata)
+        return AsyncStreamingTurn(events, assembler, place, _AsyncStream(self, is_counted=sequence is None))
 
     def call(self, call_id: str) -> AsyncCallHandle:
         """As ``Producer.call``."""

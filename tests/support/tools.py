@@ -69,6 +69,13 @@ async def slow_once(seconds: float, ctx: ToolContext) -> str:
     return await slow_async(seconds, ctx)
 
 
+@tool("slow/reading", read_only=True)
+async def reading(seconds: float) -> str:
+    """Take time, and change nothing."""
+    await asyncio.sleep(seconds)
+    return "read"
+
+
 @tool("slow/limited", timeout=timedelta(seconds=0.5))
 def limited(seconds: float) -> str:
     """Sleep on past the time limit."""

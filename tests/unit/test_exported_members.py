@@ -14,6 +14,7 @@ import toolrelay_worker
 TOOLRELAY = [
     "AsyncCallHandle",
     "AsyncProducer",
+    "AsyncStreamingTurn",
     "AsyncTurn",
     "BrokerUnavailable",
     "CallConflictError",
@@ -49,6 +50,7 @@ TOOLRELAY = [
     "SettingsError",
     "StatusUpdate",
     "StreamAssembler",
+    "StreamingTurn",
     "ToolChoice",
     "ToolChoiceError",
     "ToolExportError",

@@ -1,0 +1,238 @@
+"""Calls that start while the model is still writing: ``Producer.stream`` and its async twin.
+
+A call is enqueued as soon as it is whole if its tool allows it (``early_start``; by default only tools that are
+``read_only``); the others wait for the end of the stream, which may disown what was written. What was started early and
+is disowned then, or belongs to a stream that fails, is cancelled. Nothing is started twice: a call's id is its place in
+the plan, whenever it is enqueued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
+from toolrelay.models import NormalizedToolRequest
+from toolrelay.protocol.replies import CatalogueEntry
+from toolrelay.resolution import candidate_names
+from toolrelay.streams import StreamAssembler
+
+H = TypeVar("H", CallHandle, AsyncCallHandle)
+Catalogue = Mapping[str, CatalogueEntry]
+
+
+class Place(Protocol):
+    """Gives a streamed call its place in the plan; its ``sequence`` is its place in the stream until then."""
+
+    def __call__(self, request: NormalizedToolRequest, /) -> NormalizedToolRequest: ...
+
+
+class _Sorting(Generic[H]):
+    """Which calls start now, which wait, and which are to be taken back. Knows no connection."""
+
+    def __init__(self, assembler: StreamAssembler, place: Place) -> None:
+        self.assembler = assembler
+        self._place = place
+        self._waiting: dict[int, NormalizedToolRequest] = {}
+        self._disowned_seen = 0
+        self.started: dict[int, H] = {}
+
+    @property
+    def count(self) -> int:
+        """How many calls the stream has given so far."""
+        return max([*self._waiting, *self.started], default=-1) + 1
+
+    def sealed(self, requests: Iterable[NormalizedToolRequest]) -> None:
+        """Note calls that are whole."""
+        for request in requests:
+            self._waiting[int(request.sequence or 0)] = request
+
+    def candidates(self) -> list[NormalizedToolRequest]:
+        """Give the calls that wait and can be run, with their place in the stream."""
+        return [request for request in self._waiting.values() if request.problem is None]
+
+    def take_early(self, catalogue: Catalogue) -> dict[int, NormalizedToolRequest]:
+        """Take the calls that may start before the stream has ended, by their place in it."""
+        early = {
+            place: request
+            for place, request in self._waiting.items()
+            if request.problem is None and _starts_early(request, catalogue)
+        }
+        return self._take(early)
+
+    def take_rest(self) -> dict[int, NormalizedToolRequest]:
+        """Take every call that has not been started; one that the stream disowned carries its problem."""
+        return self._take(dict(sorted(self._waiting.items())))
+
+    def disowned(self) -> list[H]:
+        """Give the handles of calls that were started and that the stream has disowned since the last time."""
+        fresh = self.assembler.disowned[self._disowned_seen :]
+        self._disowned_seen += len(fresh)
+        back = []
+        for request in fresh:
+            place = int(request.sequence or 0)
+            if place in self.started:
+                back.append(self.started[place])
+            elif place in self._waiting:
+                self._waiting[place] = request
+        return back
+
+    def in_order(self) -> list[H]:
+        """Give all handles in the model's order."""
+        return [self.started[place] for place in sorted(self.started)]
+
+    def _take(self, chosen: dict[int, NormalizedToolRequest]) -> dict[int, NormalizedToolRequest]:
+        for place in chosen:
+            del self._waiting[place]
+        return {place: self._place(request) for place, request in chosen.items()}
+
+
+def _starts_early(request: NormalizedToolRequest, catalogue: Catalogue) -> bool:
+    entry = next((catalogue[name] for name in candidate_names(request) if name in catalogue), None)
+    return entry is not None and entry.policy.starts_early
+
+
+class Sender(Protocol):
+    """What a streaming turn needs of its producer."""
+
+    def catalogue(self, requests: list[NormalizedToolRequest]) -> Catalogue:
+        """Give the tools on offer."""
+
+    def enqueue(self, requests: list[NormalizedToolRequest]) -> list[CallHandle]:
+        """Enqueue calls that have their ids."""
+
+    def close(self, count: int) -> None:
+        """Let the plan go on after the stream's calls."""
+
+
+class StreamingTurn:
+    """A turn that is still being written. Iterate over it to get the events, unchanged; then ask for ``turn``.
+
+    An iteration that is broken off, or ends in an error of the stream, cancels what was started.
+    """
+
+    def __init__(self, events: Iterable[Any], assembler: StreamAssembler, place: Place, sender: Sender) -> None:
+        self._sender = sender
+        self._sorting: _Sorting[CallHandle] = _Sorting(assembler, place)
+        self._turn: Turn | None = None
+        self._events = self._run(events)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give the stream's events as they come."""
+        return self._events
+
+    @property
+    def handles(self) -> tuple[CallHandle, ...]:
+        """The calls enqueued so far, in the model's order."""
+        return tuple(self._sorting.in_order())
+
+    @property
+    def turn(self) -> Turn:
+        """The whole turn; reads the rest of the stream first."""
+        for _ in self._events:
+            pass
+        if self._turn is None:
+            raise RuntimeError("the stream was broken off, so there is no turn; what it had started is cancelled")
+        return self._turn
+
+    def _run(self, events: Iterable[Any]) -> Iterator[Any]:
+        sorting = self._sorting
+        try:
+            for event in events:
+                sorting.sealed(sorting.assembler.feed(event))
+                self._settle()
+                yield event
+            sorting.sealed(sorting.assembler.close())
+            self._settle()
+            self._send(sorting.take_rest())
+            self._turn = Turn(sorting.in_order(), sorting.assembler.provider_format)
+        finally:
+            if self._turn is None:
+                for handle in sorting.in_order():
+                    handle.cancel()
+            self._sender.close(sorting.count)
+
+    def _settle(self) -> None:
+        sorting = self._sorting
+        for handle in sorting.disowned():
+            handle.cancel()
+        waiting = sorting.candidates()
+        if waiting:
+            self._send(sorting.take_early(self._sender.catalogue(waiting)))
+
+    def _send(self, requests: dict[int, NormalizedToolRequest]) -> None:
+        if requests:
+            handles = self._sender.enqueue(list(requests.values()))
+            self._sorting.started.update(zip(requests, handles, strict=True))
+
+
+class AsyncSender(Protocol):
+    """``Sender`` for event loops."""
+
+    async def catalogue(self, requests: list[NormalizedToolRequest]) -> Catalogue:
+        """Give the tools on offer."""
+
+    async def enqueue(self, requests: list[NormalizedToolRequest]) -> list[AsyncCallHandle]:
+        """Enqueue calls that have their ids."""
+
+    def close(self, count: int) -> None:
+        """Let the plan go on after the stream's calls."""
+
+
+class AsyncStreamingTurn:
+    """``StreamingTurn`` for event loops; ``await streaming.turn()``."""
+
+    def __init__(
+        self, events: AsyncIterable[Any], assembler: StreamAssembler, place: Place, sender: AsyncSender
+    ) -> None:
+        self._sender = sender
+        self._sorting: _Sorting[AsyncCallHandle] = _Sorting(assembler, place)
+        self._turn: AsyncTurn | None = None
+        self._events = self._run(events)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        """Give the stream's events as they come."""
+        return self._events
+
+    @property
+    def handles(self) -> tuple[AsyncCallHandle, ...]:
+        """The calls enqueued so far, in the model's order."""
+        return tuple(self._sorting.in_order())
+
+    async def turn(self) -> AsyncTurn:
+        """Give the whole turn; reads the rest of the stream first."""
+        async for _ in self._events:
+            pass
+        if self._turn is None:
+            raise RuntimeError("the stream was broken off, so there is no turn; what it had started is cancelled")
+        return self._turn
+
+    async def _run(self, events: AsyncIterable[Any]) -> AsyncIterator[Any]:
+        sorting = self._sorting
+        try:
+            async for event in events:
+                sorting.sealed(sorting.assembler.feed(event))
+                await self._settle()
+                yield event
+            sorting.sealed(sorting.assembler.close())
+            await self._settle()
+            await self._send(sorting.take_rest())
+            self._turn = AsyncTurn(sorting.in_order(), sorting.assembler.provider_format)
+        finally:
+            self._sender.close(sorting.count)
+            if self._turn is None:
+                for handle in sorting.in_order():
+                    await handle.cancel()
+
+    async def _settle(self) -> None:
+        sorting = self._sorting
+        for handle in sorting.disowned():
+            await handle.cancel()
+        waiting = sorting.candidates()
+        if waiting:
+            await self._send(sorting.take_early(await self._sender.catalogue(waiting)))
+
+    async def _send(self, requests: dict[int, NormalizedToolRequest]) -> None:
+        if requests:
+            handles = await self._sender.enqueue(list(requests.values()))
+            self._sorting.started.update(zip(requests, handles, strict=True))
