@@ -75,7 +75,10 @@ class _Deadline:
 
 def _translated(error: RedisError) -> Exception:
     """Give the foreign exception our name, where we have one."""
-    if isinstance(error, exceptions.OutOfMemoryError) or str(error).startswith(_REFUSALS):
+    text = str(error)
+    # Redis 6.2 wraps what a command inside a script was told: "Error running script (…): -OOM command not allowed …".
+    is_refusal = text.startswith(_REFUSALS) or any(f" -{word} " in text for word in _REFUSALS)
+    if isinstance(error, exceptions.OutOfMemoryError) or is_refusal:
         return BrokerUnavailable(f"Redis takes no writes: {error}")
     if isinstance(error, _PASSING):
         return BrokerUnavailable(f"Redis cannot be reached: {error}")

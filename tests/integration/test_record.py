@@ -18,7 +18,7 @@ from billiard.exceptions import WorkerLostError
 from celery import Celery
 from celery.exceptions import TaskRevokedError
 from celery.result import AsyncResult
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, ResponseError
 
 from tests.conftest import deployment
 from tests.support.record import ONCE, Record, clocked, message_of, request
@@ -1038,6 +1038,21 @@ def test_with_full_memory_new_calls_are_refused_and_accepted_ones_go_on_to_their
     assert sorted(rescued) == sorted([(id_of(second), "due"), (id_of(third), "given_up"), (waiting, "rerun")])
     assert id_of(fourth) in [call for call, _ in record.queue]
     assert result(record, id_of(first)).output == "kept"
+
+
+@pytest.mark.parametrize("word", ["OOM", "MISCONF", "READONLY", "NOREPLICAS"])
+def test_a_refusal_is_the_same_from_within_a_script_of_redis_6(
+    record: Record, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    told = f"Error running script (call to f_0): @user_script:14: @user_script: 14: -{word} not now"
+
+    def refuse(*_: object) -> None:
+        raise ResponseError(told)
+
+    monkeypatch.setattr(record.redis, "execute_command", refuse)
+
+    with pytest.raises(BrokerUnavailable, match="takes no writes"):
+        record.run(record.commands.snapshot("tc_0"))
 
 
 def set_clock(record: Record, ms: int) -> None:

@@ -47,7 +47,7 @@ PROFILES = {
         suppress_health_check=list(HealthCheck),
     ),
     "chaos": settings(
-        max_examples=2000,
+        max_examples=600,
         stateful_step_count=120,
         print_blob=True,
         deadline=None,
