@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from toolrelay.errors import (
     InvalidArgumentsError,
@@ -139,7 +139,10 @@ def _common_format(results: list[NormalizedToolResult]) -> ProviderFormat:
 def format_named(provider_format: ProviderFormat | str) -> ProviderFormat:
     """Give the format of this name; raises ``UnknownProviderFormatError``, which lists the known ones."""
     try:
-        return ProviderFormat(provider_format)
-    except ValueError:
+        return _BY_NAME[provider_format]
+    except (KeyError, TypeError):
         known = ", ".join(ProviderFormat)
         raise UnknownProviderFormatError(f"provider_format must be one of {known}; got {provider_format!r}") from None
+
+
+_BY_NAME: Final[dict[str, ProviderFormat]] = {one.value: one for one in ProviderFormat}

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._json import JsonFault, decode_fast, decode_whole, is_plain, too_deep
+from toolrelay.formats._json import JsonFault, decode_fast, decode_whole, is_plain, plain_object, too_deep
 from toolrelay.formats._plain import json_copy
 from toolrelay.formats._repair import repair
 from toolrelay.formats._text import well_formed
@@ -37,12 +37,17 @@ def read_arguments(value: Any, *, max_bytes: int = MAX_ARGUMENTS_BYTES) -> Argum
 
     Never raises: what cannot be used comes back as a ``problem``. Text over ``max_bytes`` is not even parsed.
     """
-    if value is None:
-        return Arguments({})
-    if isinstance(value, (bytes, bytearray)):
-        value = bytes(value).decode("utf-8", "surrogateescape")
+    if type(value) is str and len(value) <= max_bytes:
+        plain = plain_object(value)
+        if plain is not None:
+            return Arguments(plain)
     try:
         if isinstance(value, str):
+            return _read_text(value, max_bytes)
+        if value is None:
+            return Arguments({})
+        if isinstance(value, (bytes, bytearray)):
+            value = bytes(value).decode("utf-8", "surrogateescape")
             return _read_text(value, max_bytes)
         return Arguments(_as_object(json_copy(value)))
     except JsonFault as fault:

@@ -69,7 +69,26 @@ def _decoder(*, strict: bool) -> json.JSONDecoder:
 
 _DECODER: Final = _decoder(strict=True)
 _SCAN: Final = make_scanner(_DECODER)  # type: ignore[arg-type]  # the stub names the scanner itself
+_SCAN_ONE: Final = make_scanner(json.JSONDecoder(parse_float=_finite, parse_constant=_refused))  # type: ignore[arg-type]
 _LENIENT: Final = _decoder(strict=False)
+
+
+def plain_object(text: str) -> dict[str, Any] | None:
+    """Read text that is one JSON object with nothing odd about it, in a third of the time; ``None`` for all other text.
+
+    ``None`` says nothing against the text: a closer look decides.
+    """
+    objects = text.count("{")
+    if not text.isascii() or "\\u" in text or objects + text.count("[") > MAX_NESTING:
+        return None
+    try:
+        value, end = (_SCAN_ONE if objects == 1 else _SCAN)(text, 0)
+        # as many keys as colons: none of them stood there twice
+        if objects == 1 and len(value) != text.count(":"):
+            value, end = _SCAN(text, 0)
+    except (ValueError, TypeError, RecursionError, StopIteration):
+        return None
+    return value if end == len(text) and type(value) is dict else None
 
 
 def decode_fast(text: str) -> Any:
@@ -86,7 +105,8 @@ def is_plain(text: str) -> bool:
     """Whether this JSON text cannot hold values nested too deep or half of a surrogate pair: told without parsing."""
     if text.count("{") + text.count("[") > MAX_NESTING:
         return False
-    return ("\\u" not in text or ("\\ud" not in text and "\\uD" not in text)) and is_well_formed(text)
+    is_written_out = "\\u" not in text or ("\\ud" not in text and "\\uD" not in text)
+    return is_written_out and (text.isascii() or is_well_formed(text))
 
 
 def decode(text: str, *, allow_control_characters: bool = False) -> Decoded:

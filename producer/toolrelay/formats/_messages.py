@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from toolrelay.errors import InvalidPayloadError
 from toolrelay.formats import FORMATS
@@ -20,11 +20,8 @@ from toolrelay.models import ProblemKind, ProviderFormat
 _ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
 
 
-class Located(NamedTuple):
-    """A found call and the format it was found in."""
-
-    call: FoundCall
-    provider_format: ProviderFormat
+#: a found call and the format it was found in
+Located = tuple[FoundCall, ProviderFormat]
 
 
 def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = False) -> list[Located]:
@@ -34,10 +31,11 @@ def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = F
 
     Raises ``InvalidPayloadError`` for what is no message of any format.
     """
-    if isinstance(message, (str, bytes, bytearray)):
-        message = _parsed(message)
-    if isinstance(message, (list, tuple)):
-        return _in_list(message, chosen, text_calls=text_calls)
+    if type(message) is not dict:
+        if isinstance(message, (str, bytes, bytearray)):
+            message = _parsed(message)
+        if isinstance(message, (list, tuple)):
+            return _in_list(message, chosen, text_calls=text_calls)
     payload = as_dict(message)
     if payload is None:
         raise InvalidPayloadError(f"the message is {_named(message)}; {_ADVICE}")
@@ -86,11 +84,13 @@ def _in_dict(payload: Wire, chosen: ProviderFormat | None, *, text_calls: bool) 
     calls = FORMATS[provider_format].find_calls(payload)
     if text_calls and not calls and provider_format is ProviderFormat.OPENAI:
         calls = calls_in_text(payload)
-    model = pick(payload, "model", "modelVersion", "model_version") if calls else None
+    model = payload.get("model")
+    if model is None:
+        model = pick(payload, "modelVersion", "model_version")
     if isinstance(model, str):
         for call in calls:
             call.metadata["model"] = model
-    return [Located(call, provider_format) for call in calls]
+    return [(call, provider_format) for call in calls]
 
 
 def _is_something(payload: Wire) -> bool:
@@ -104,7 +104,7 @@ def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None
     for payload in _payloads(entries):
         answers = answers_in(payload)
         for answer in answers:
-            done = next((place for place, open_ in enumerate(found) if is_answered_by(open_.call, answer)), None)
+            done = next((place for place, (call, _) in enumerate(found) if is_answered_by(call, answer)), None)
             if done is not None:
                 del found[done]
         _cancel(found, payload)

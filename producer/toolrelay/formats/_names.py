@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -11,6 +12,9 @@ from toolrelay import names as name_maps
 _PREFIXES: Final = ("functions.", "default_api.", "default_api:")
 #: the harmony format's control tokens, which leak from some servers: ``lookup<|channel|>commentary``
 _MARKER: Final = "<|"
+#: an agent calls the same tools again and again; a longer name is none that a provider takes, and is not kept
+_MAX_REMEMBERED: Final = 512
+_MAX_LENGTH: Final = 128
 
 
 class ToolName(NamedTuple):
@@ -71,6 +75,10 @@ def _asking(names: NameMap) -> Callable[[str], str | None]:
 
 
 def _undecorated(wire_name: str) -> ToolName:
+    return _remembered(wire_name) if len(wire_name) <= _MAX_LENGTH else _stripped(wire_name)
+
+
+def _stripped(wire_name: str) -> ToolName:
     if wire_name.isidentifier():  # nearly every name; there is nothing around it
         return ToolName(wire_name)
     name = wire_name.strip()
@@ -81,3 +89,6 @@ def _undecorated(wire_name: str) -> ToolName:
             name = name.removeprefix(prefix)
             break
     return ToolName(name, is_repaired=True) if name and name != wire_name else ToolName(wire_name)
+
+
+_remembered: Final = functools.lru_cache(maxsize=_MAX_REMEMBERED)(_stripped)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
+
+from pydantic import BaseModel
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
@@ -25,7 +28,7 @@ def request_of(
     values, repairs, problem = _arguments_of(call, max_arguments_bytes)
     wire_name = as_text(call.name) if isinstance(call.name, str) else None
     name = wire_name or ""
-    metadata = to_json(call.metadata) if call.metadata else {}  # it travels, whatever a broken server put there
+    metadata = _metadata_of(call)
     if wire_name is None:
         problem = _no_name(call)
     elif decode is not None:
@@ -36,22 +39,66 @@ def request_of(
             metadata = {**metadata, "wire_name": wire_name}
         if is_repaired:
             repairs = (*repairs, Repair(kind="tool_name", detail=f"{wire_name!r} was read as {name!r}"))
-    return NormalizedToolRequest(
-        tool_name=name,
-        arguments=values,
-        provider_format=provider_format,
-        provider_call_id=as_text(call.call_id),
-        sequence=sequence,
-        provider_metadata=metadata,
-        kind=call.kind,
-        problem=problem,
-        repairs=repairs,
-        raw=call.raw,
+    return _made(
+        {
+            "tool_call_id": None,
+            "tool_name": name,
+            "arguments": values,
+            "provider_format": provider_format,
+            "provider_call_id": as_text(call.call_id),
+            "plan_id": None,
+            "sequence": sequence,
+            "provider_metadata": metadata,
+            "kind": call.kind,
+            "problem": problem,
+            "repairs": repairs,
+            "raw": call.raw,
+        }
     )
 
 
+_CUSTOM: Final = CallKind.CUSTOM  # a name of the module is found sooner than a member of an enum
+#: shared by all: of a frozen model nobody changes it, and a copy has its own
+_FIELDS: Final = set(NormalizedToolRequest.model_fields)
+
+
+def _made(members: dict[str, Any]) -> NormalizedToolRequest:
+    """Make a request of values that are what the model asks for: looking again costs as much as reading the call."""
+    request = NormalizedToolRequest.__new__(NormalizedToolRequest)
+    _keep_members(request, members)
+    _keep_fields(request, _FIELDS)
+    _keep_extra(request, None)
+    _keep_private(request, None)
+    return request
+
+
+def _setter(slot: str) -> Callable[[BaseModel, Any], None]:
+    setter: Callable[[BaseModel, Any], None] = BaseModel.__dict__[slot].__set__
+    return setter
+
+
+# past the model's own __setattr__: it is frozen
+_keep_members: Final = _setter("__dict__")
+_keep_fields: Final = _setter("__pydantic_fields_set__")
+_keep_extra: Final = _setter("__pydantic_extra__")
+_keep_private: Final = _setter("__pydantic_private__")
+
+
+def _metadata_of(call: FoundCall) -> dict[str, Any]:
+    """Give the metadata as JSON: it travels, whatever a broken server put there."""
+    metadata = call.metadata
+    if not metadata:
+        return {}
+    if len(metadata) == 1:  # nearly always the model's name alone
+        model = metadata.get("model")
+        if type(model) is str and model.isascii():
+            return {"model": model}
+    plain: dict[str, Any] = to_json(metadata)
+    return plain
+
+
 def _arguments_of(call: FoundCall, max_bytes: int) -> Arguments:
-    if call.kind is CallKind.CUSTOM:
+    if call.kind is _CUSTOM:
         arguments = _free_text(call.arguments, max_bytes)
     else:
         arguments = read_arguments(call.arguments, max_bytes=max_bytes)

@@ -26,12 +26,23 @@ from toolrelay.schemas.export import to_openai
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
 _LEGACY: Final = "legacy_function_call"
+_FUNCTION: Final = CallKind.FUNCTION  # a name of the module is found sooner than a member of an enum
 #: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
 MAX_CHOICES: Final = 1000
 
 
-def find_call(payload: Wire) -> FoundCall | None:
+def find_call(payload: Wire) -> FoundCall:
     """Read a function call, a custom call or the flat shape."""
+    function = payload.get("function")
+    if type(function) is not dict or "custom" in payload:
+        return _find_odd(payload)
+    identity = payload.get("id")
+    if identity is None:
+        identity = payload.get("call_id")
+    return FoundCall(function.get("name"), function.get("arguments"), identity, _FUNCTION, {}, payload)
+
+
+def _find_odd(payload: Wire) -> FoundCall:
     identity = pick(payload, "id", "call_id")
     custom = as_dict(payload.get("custom"))
     if custom is not None:
@@ -47,15 +58,16 @@ def find_calls(message: Wire) -> list[FoundCall]:
     choices = message.get("choices")
     if choices is None:
         return _in_choice(message)
+    listed = as_list(choices)
+    if len(listed) == 1:
+        choice = as_dict(listed[0])
+        return [] if choice is None else _in_choice(choice)
     found: list[FoundCall] = []
-    several = len(as_list(choices)) > 1
-    for position, choice in enumerate(map(as_dict, as_list(choices))):
-        if choice is None:
-            continue
-        calls = _in_choice(choice)
-        if several:
+    for position, choice in enumerate(map(as_dict, listed)):
+        if choice is not None:
+            calls = _in_choice(choice)
             _number(calls, choice.get("index", position))
-        found += calls
+            found += calls
     return found
 
 
@@ -67,23 +79,28 @@ def _number(calls: list[FoundCall], index: Any) -> None:
 def _in_choice(choice: Wire) -> list[FoundCall]:
     message = as_dict(choice.get("message"))
     calls = _in_message(choice if message is None else message)
-    reason = word(choice, "finish_reason", "done_reason")
+    reason = choice.get("finish_reason")
+    if type(reason) is not str:
+        reason = word(choice, "finish_reason", "done_reason")
     if reason in _CUT_OFF:
         cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
     return calls
 
 
 def _in_message(message: Wire) -> list[FoundCall]:
-    calls = [call for item in as_list(message.get("tool_calls")) if (call := _in_list(item)) is not None]
+    listed = as_list(message.get("tool_calls"))
+    calls = [find_call(item) if type(item) is dict else _in_list(item) for item in listed]
+    if calls:
+        return calls
     legacy = as_dict(message.get("function_call"))
-    if legacy is not None and not calls:
-        calls.append(FoundCall(legacy.get("name"), legacy.get("arguments"), metadata={_LEGACY: True}, raw=legacy))
-    if not calls and ("function" in message or "custom" in message or "name" in message or "arguments" in message):
+    if legacy is not None:
+        return [FoundCall(legacy.get("name"), legacy.get("arguments"), metadata={_LEGACY: True}, raw=legacy)]
+    if "function" in message or "custom" in message or "name" in message or "arguments" in message:
         return _alone(message)
-    return calls
+    return []
 
 
-def _in_list(item: Any) -> FoundCall | None:
+def _in_list(item: Any) -> FoundCall:
     payload = as_dict(item)
     return FoundCall(None, raw=item) if payload is None else find_call(payload)
 
@@ -91,8 +108,7 @@ def _in_list(item: Any) -> FoundCall | None:
 def _alone(payload: Wire) -> list[FoundCall]:
     if "role" in payload:  # a message may have a "name": its author's
         return []
-    call = find_call(payload)
-    return [] if call is None else [call]
+    return [find_call(payload)]
 
 
 class Stream:
