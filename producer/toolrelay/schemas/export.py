@@ -65,7 +65,7 @@ def as_is(schema: Mapping[str, Any]) -> ExportedSchema:
 
 
 class _Kept(NamedTuple):
-    text: str
+    data: bytes
     losses: tuple[Loss, ...]
     names: ArgumentNames
     form: str
@@ -77,8 +77,9 @@ _NO_SHARING: Final = 2  # the last of marshal's versions in which equal values a
 
 def _exported(schema: Mapping[str, Any], target: str) -> ExportedSchema:
     kept = _converted(_key(schema), target)
-    # Out of text: a copy that nobody else holds, at C's speed.
-    return ExportedSchema(json.loads(kept.text), kept.losses, kept.names, kept.form)
+    # Out of bytes: a copy that nobody else holds, at C's speed.
+    copy = marshal.loads(kept.data)  # noqa: S302 # bytes that _converted has written
+    return ExportedSchema(copy, kept.losses, kept.names, kept.form)
 
 
 def _key(schema: Any) -> bytes:
@@ -104,6 +105,7 @@ def _converted(key: bytes, target: str) -> _Kept:
     root = json.loads(_text(marshal.loads(key)))  # noqa: S302 # bytes that _key has written
     try:
         schema, names, form, losses = convert(root, target)
-        return _Kept(json.dumps(schema), losses, names, form)
+        # through text, so that nothing in it is the same object twice
+        return _Kept(marshal.dumps(json.loads(json.dumps(schema))), losses, names, form)
     except RecursionError as exc:
         raise ToolExportError("the schema is nested too deeply") from exc
