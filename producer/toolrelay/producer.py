@@ -6,10 +6,12 @@ connections of its own. All producers of a process share one reply channel.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import AsyncIterable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
+from weakref import WeakSet
 
 from toolrelay.admission import Admission, admit
 from toolrelay.errors import CallConflictError
@@ -71,6 +73,7 @@ class _Producer:
         self.settings = settings or Settings.load(redis_url=redis_url, check_catalogue=check_catalogue)
         self._next = first_sequence
         self._streams_at: int | None = None
+        _producers.add(self)
         self._lock = threading.Lock()
 
     @property
@@ -409,6 +412,16 @@ class AsyncProducer(_Producer):
         for handle, reply in zip(handles, replies, strict=True):
             handle._attach(reply)  # noqa: SLF001 - as above
         return handles
+
+
+def _renew_locks() -> None:
+    # One may have been held by a thread that a forked child does not have.
+    for relay in tuple(_producers):
+        relay._lock = threading.Lock()  # noqa: SLF001 - the producers' own module
+
+
+_producers: WeakSet[_Producer] = WeakSet()
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _names(requests: Sequence[NormalizedToolRequest]) -> list[set[str]]:
