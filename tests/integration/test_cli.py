@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,6 +254,15 @@ class TestSubmit:
         assert handle.status() == "running"
         handle.cancel()
 
+    def test_a_tool_is_found_by_the_name_it_has_on_the_wire(self, shell: CommandLine) -> None:
+        wire, own = chat_message(("math_add", {"a": 1, "b": 2})), chat_message(("math/add", {"a": 1, "b": 2}))
+
+        answers = [shell.run("submit", "-", "--json", stdin=message).lines[0] for message in (wire, own)]
+
+        for answer in answers:
+            assert [call["tool_name"] for call in answer["calls"]] == ["math/add"]
+            assert [result["output"] for result in answer["results"]] == [3]
+
     def test_a_message_without_calls_has_no_answer(self, shell: CommandLine) -> None:
         ended = shell.run("submit", "-", stdin='{"role": "assistant", "content": "Done."}')
 
@@ -473,6 +484,39 @@ class TestDoctor:
 
         assert ended.code == 0
         assert "this user's embedded server" in ended.stdout
+
+
+class TestTranslation:
+    """Needs no Redis: the one that is named here is none."""
+
+    def test_convert_answers_on_stdout_and_tells_losses_on_stderr(self, empty: CommandLine) -> None:
+        message = chat_message(("clock", {"zone": "UTC"}))
+
+        clean = empty.run("convert", "calls", "--to", "anthropic", "-", stdin=message, TOOLRELAY_REDIS_URL=NOWHERE)
+        lossy = empty.run("convert", "calls", "--to", "openai", "-", stdin=clean.stdout.replace("clock", "a.b"))
+        impossible = empty.run("convert", "calls", "--to", "openai", "-", stdin="{}")
+
+        assert (clean.code, clean.stderr) == (0, "")
+        assert (lossy.code, json.loads(lossy.stdout)[0]["tool_calls"][0]["function"]["name"]) == (1, "a_b")
+        assert lossy.complaint == "toolrelay: lost: 'a.b': name: it is 'a_b' on the wire"
+        assert (impossible.code, impossible.stdout) == (2, "")
+
+    def test_explain_reads_a_stream_from_stdin(self, empty: CommandLine) -> None:
+        delta = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "clock", "arguments": '{"zo'}}]}
+        event = json.dumps({"choices": [{"index": 0, "delta": delta}]})
+
+        ended = empty.run("explain", "--json", "-", stdin=f"data: {event}\n\n", TOOLRELAY_REDIS_URL=NOWHERE)
+
+        assert ended.code == 1
+        (found,) = ended.lines
+        assert (found["form"], found["is_ended"]) == ("stream", False)
+        assert found["calls"][0]["problem"]["kind"] == "truncated"
+
+    @pytest.mark.parametrize("module", ["convert", "explain"])
+    def test_they_do_not_pay_for_celery(self, module: str) -> None:
+        program = f"import sys, toolrelay_worker.cli.{module}; sys.exit('celery' in sys.modules)"
+
+        assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 class TestProgram:

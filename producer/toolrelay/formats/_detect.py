@@ -131,7 +131,8 @@ def _by_function_call(payload: Wire, call: Any) -> Format:
 
 def _by_message(_: Wire, message: Any) -> Format | None:
     inside = as_dict(message)
-    found = Format.UNKNOWN if inside is None else detect(inside)
+    # one level: a message in a message in a message is nobody's, however deep it goes
+    found = Format.UNKNOWN if inside is None else detect({**inside, "message": None})
     return None if found is Format.UNKNOWN else found
 
 

@@ -26,6 +26,8 @@ COMMANDS: Final = {
     "tools": "fleet",
     "dead": "fleet",
     "replay": "fleet",
+    "convert": "convert",
+    "explain": "explain",
     "doctor": "doctor",
     "health": "health",
 }

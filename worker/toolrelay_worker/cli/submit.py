@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import uuid
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from toolrelay.definitions import export_tools
 from toolrelay.handles import Turn
 from toolrelay.models import ProviderFormat
+from toolrelay.names import NameMap
 from toolrelay.producer import Producer
+from toolrelay.translate import read_calls
 from toolrelay_worker.cli.exits import ExitCode, leave
+from toolrelay_worker.cli.files import read_text
 from toolrelay_worker.cli.live import Board, follow
 from toolrelay_worker.cli.options import AsJson, RedisUrl, Seconds
 from toolrelay_worker.cli.output import as_json, console, emit, note
@@ -37,9 +39,9 @@ def submit(
     Takes what a model said, in any provider's format, and prints what that model must be told next. Exits with 1 when a
     call did not succeed; its message is printed all the same. Without --plan-id the calls belong to a new plan.
     """
-    text = _read(message)
+    text = read_text(message)
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
-    turn = relay.submit(text, provider_format)
+    turn = relay.submit(text, provider_format, names=_names(relay, text, provider_format))
     if not turn:
         note("the message holds no tool calls")
     if not wait:
@@ -55,14 +57,10 @@ def submit(
     leave(ExitCode.OK if all(result.success for result in results) else ExitCode.FAILED)
 
 
-def _read(message: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if message == "-" else Path(message).read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise typer.BadParameter(f"{message!r} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{message!r} is not UTF-8: byte {error.start}") from error
+def _names(relay: Producer, text: str, provider_format: ProviderFormat | None) -> NameMap | None:
+    """Give the names that the published tools have in the message's format; a message without calls needs none."""
+    calls = read_calls(text, provider_format)
+    return export_tools(relay.tools(), calls[0].provider_format).names if calls else None
 
 
 def _follow(relay: Producer, turn: Turn, timeout: float | None) -> None:

@@ -1,0 +1,209 @@
+"""From one provider's payload to another's, and what that costs: ``toolrelay convert`` as functions.
+
+Tools are converted by ``convert_tools``. What calls, results and choices lose is found by reading back what was
+written: whatever is not in it any more is a loss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from toolrelay.choices import ToolChoice
+from toolrelay.errors import InvalidCallError, InvalidPayloadError, InvalidResultsError, ToolChoiceError
+from toolrelay.formats import FORMATS
+from toolrelay.formats._content import Media, content_of
+from toolrelay.formats._plain import as_dict
+from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
+from toolrelay.names import NameMap
+from toolrelay.proxy import PendingCalls, format_calls, read_results
+from toolrelay.reading import Reading
+from toolrelay.requests import export_tool_choice, import_request, import_tool_choice
+from toolrelay.schemas import Loss
+from toolrelay.translate import format_named, format_results, read_calls
+
+__all__ = ["Converted", "convert_calls", "convert_choice", "convert_results", "renamed"]
+
+#: metadata that is not the call's own: of the message around it, of the way it was read, or said twice
+_NOT_OWN: Final = frozenset(
+    {"model", "wire_name", "sampling", "legacy_function_call", "cancelled", "max_output_length"}
+)
+_REQUEST: Final = frozenset(
+    {"tool_choice", "toolChoice", "toolConfig", "tool_config", "generation_config", "generationConfig"}
+    | {"parallel_tool_calls", "function_call"}
+)
+#: sorts of tools whose results are written in a way of their own
+_PLAIN: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
+
+
+class Converted(NamedTuple):
+    """What was written, as JSON's own types, and what is not in it."""
+
+    value: Any
+    losses: list[Loss]
+
+
+def renamed(names: NameMap) -> Iterator[Loss]:
+    """Say which tools have another name on the wire; who keeps the map has lost nothing."""
+    for wire_name, name in names.items():
+        if wire_name != name:
+            yield Loss("", "name", f"it is {wire_name!r} on the wire", name)
+
+
+def convert_calls(reading: Reading, provider_format: ProviderFormat | str) -> Converted:
+    """Write the calls of a message that was read as another provider's turn: a list of messages, items or a content.
+
+    Text and calls that the first provider ran itself are left out, and reported. A call with a problem is written as
+    ``format_calls`` does it; one without a name is left out. Ids are made for calls that had none.
+    """
+    chosen = format_named(provider_format)
+    calls = [call for call in reading.calls if call.tool_name]
+    names = _names_for({call.tool_name for call in calls}, reading.provider_format, chosen)
+    losses = [*_left_out(reading), *renamed(names)]
+    sound = [call for call in calls if call.problem is None]
+    again = read_calls(format_calls(sound, chosen, names=names), chosen, names=names) if sound else []
+    for call, back in zip(sound, again, strict=True):
+        losses += _lost_of_call(call, back)
+    return Converted(format_calls(calls, chosen, names=names) if calls else [], losses)
+
+
+def _names_for(tools: set[str], source: ProviderFormat | None, target: ProviderFormat) -> NameMap:
+    if source is target:  # whatever they are, they were on this wire
+        return NameMap({name: name for name in tools})
+    return NameMap.of(tools, FORMATS[target].TOOL_NAMES)
+
+
+def _left_out(reading: Reading) -> Iterator[Loss]:
+    if reading.has_text:
+        yield Loss("", "text", "only calls are converted: what the model said besides them is left out")
+    for served in reading.server_calls:
+        yield Loss("", served.kind, "the provider runs this call itself: it is left out", served.name)
+    for call in reading.calls:
+        if not call.tool_name:
+            yield Loss("", "call", "it has no name, and is left out")
+
+
+def _lost_of_call(call: NormalizedToolRequest, back: NormalizedToolRequest) -> Iterator[Loss]:
+    name = call.tool_name
+    if call.provider_call_id is not None and back.provider_call_id != call.provider_call_id:
+        yield Loss("", "id", f"{call.provider_call_id!r} is {back.provider_call_id!r} on the wire", name)
+    if back.kind is not call.kind:
+        yield Loss("", "kind", f"a call of kind '{call.kind}' is one of kind '{back.kind}' there", name)
+    if back.arguments != call.arguments:
+        yield Loss("", "arguments", "they are not the same when they are read back", name)
+    for key, value in call.provider_metadata.items():
+        if key not in _NOT_OWN and back.provider_metadata.get(key) != value:
+            yield Loss("", key, "there is no place for it", name)
+
+
+def convert_results(
+    message: Any, provider_format: ProviderFormat | str, source_format: ProviderFormat | str | None = None
+) -> Converted:
+    """Write the results in a message, or a list of some, as another provider's.
+
+    A list may be the whole conversation: its calls then lend the results their tools' names.
+
+    Raises ``InvalidPayloadError`` for what holds no result, or one of another format than ``source_format``;
+    ``InvalidResultsError`` for two results of one call, and for results that Gemini cannot be given.
+    """
+    chosen = format_named(provider_format)
+    results = read_results(message, _calls_beside(message))
+    if not results:
+        raise InvalidPayloadError("there are no tool results in it: pass the messages that answer a model's calls")
+    if source_format is not None:
+        _check_source(read_results(message), format_named(source_format))
+    if chosen is ProviderFormat.GEMINI:
+        _check_names(results)
+    written = format_results(results, chosen)
+    text = json.dumps(written, ensure_ascii=False)
+    again = read_results(written)
+    losses = [loss for result in results for loss in _lost_of_result(result, text)]
+    for result, back in zip(results, again, strict=False):
+        losses += _changed(result, back)
+    return Converted(written, losses)
+
+
+def _calls_beside(message: Any) -> PendingCalls:
+    pending = PendingCalls()
+    for entry in message if isinstance(message, list) else ():
+        try:
+            pending.add(read_calls(entry))
+        except InvalidCallError:
+            continue  # a user's message, which is none of ours
+    return pending
+
+
+def _check_source(results: list[NormalizedToolResult], source: ProviderFormat) -> None:
+    others = sorted({result.provider_format for result in results} - {source})
+    if others:
+        raise InvalidPayloadError(f"these results are written as those of {', '.join(others)}, not of {source}")
+
+
+def _check_names(results: list[NormalizedToolResult]) -> None:
+    nameless = [result.tool_call_id for result in results if not result.tool_name]
+    if nameless:
+        raise InvalidResultsError(
+            f"Gemini wants the tool's name with every result, and {', '.join(nameless)} have none: "
+            "pass the whole conversation, with the calls that they answer"
+        )
+
+
+def _lost_of_result(result: NormalizedToolResult, text: str) -> Iterator[Loss]:
+    """Look for what has to be in the text that was written."""
+    where = result.tool_name or result.tool_call_id
+    identity = result.provider_call_id
+    if identity is None:
+        yield Loss("", "id", "the result does not say which call it answers", where)
+    elif json.dumps(identity, ensure_ascii=False) not in text:
+        yield Loss("", "id", f"{identity!r} is not on the wire as it is", where)
+    if not result.tool_name and '"name": ""' in text:
+        yield Loss("", "name", "the result does not say whose it is: pass the conversation with its calls", where)
+    for block in content_of(result.output) or ():
+        if isinstance(block, Media) and block.data not in text:
+            yield Loss("", block.kind, "there is no place for it: it is described", where)
+
+
+def _changed(result: NormalizedToolResult, back: NormalizedToolResult) -> Iterator[Loss]:
+    where = result.tool_name or result.tool_call_id
+    if result.success != back.success:
+        yield Loss("", "success", f"it reads as a {'success' if back.success else 'failure'} there", where)
+    if result.kind is not back.kind and result.kind not in _PLAIN:
+        yield Loss("", "kind", f"a result of kind '{result.kind}' is one of kind '{back.kind}' there", where)
+
+
+def convert_choice(
+    value: Any, provider_format: ProviderFormat | str, source_format: ProviderFormat | str | None = None
+) -> Converted:
+    """Write a tool choice for another provider; ``value`` is the choice, or the body of a request that has one.
+
+    Raises ``ToolChoiceError`` for what is no choice, or one that the provider cannot be told.
+    """
+    chosen = format_named(provider_format)
+    choice = _choice_in(value, None if source_format is None else format_named(source_format))
+    if choice is None:
+        raise ToolChoiceError(
+            "this is no provider's tool choice: pass its value, or the body of a request that has one"
+        )
+    names = NameMap.of(choice.tools, FORMATS[chosen].TOOL_NAMES)
+    written = export_tool_choice(choice, chosen, names)
+    again = import_tool_choice(written, chosen, names) or ToolChoice()
+    return Converted(written, [*renamed(names), *_lost_of_choice(choice, again)])
+
+
+def _choice_in(value: Any, source: ProviderFormat | None) -> ToolChoice | None:
+    members = as_dict(value)
+    if members is not None and members.keys() & _REQUEST:
+        return import_request({key: members[key] for key in members.keys() & _REQUEST}, source).choice
+    return import_tool_choice(value, source)
+
+
+def _lost_of_choice(choice: ToolChoice, again: ToolChoice) -> Iterable[Loss]:
+    if again.mode is not choice.mode:
+        yield Loss("", "mode", f"'{choice.mode}' is '{again.mode}' there")
+    if set(again.tools) != set(choice.tools):
+        yield Loss("", "tools", f"there are no subsets: declare only {', '.join(choice.tools)} beside it")
+    if again.parallel is not choice.parallel:
+        yield Loss("", "parallel", "this value has no place for it: if the provider has, it is a field of the request")
+    if again.strict is not choice.strict:
+        yield Loss("", "strict", "it is a matter of the tools there")

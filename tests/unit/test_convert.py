@@ -1,0 +1,346 @@
+"""``toolrelay convert`` and ``toolrelay explain``: what is printed where, and with what code each ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.command_line import chat_message
+from tests.unit.payloads import INDEX, PAYLOADS, WHOLE, format_of, load
+from toolrelay import NormalizedToolResult, ProviderFormat, format_results, read_calls
+from toolrelay.conversion import convert_calls
+from toolrelay.proxy import read_results
+from toolrelay.reading import read_payload
+from toolrelay_worker import cli
+from toolrelay_worker.cli import exits
+
+CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "clock", "arguments": "{}"}}]}
+ANSWER = {"role": "tool", "tool_call_id": "c1", "content": "noon"}
+TOOL = {"name": "clock", "description": "The time.", "inputSchema": {"type": "object", "properties": {}}}
+FORMATS = [provider_format for provider_format in ProviderFormat if provider_format is not ProviderFormat.UNKNOWN]
+
+
+class Ended(NamedTuple):
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def answer(self) -> Any:
+        return json.loads(self.stdout)
+
+
+def run(words: str, stdin: Any = "") -> Ended:
+    """Run a command as ``main`` does; what it does not expect is the test's failure."""
+    text = stdin if isinstance(stdin, str) else json.dumps(stdin)
+    ended = CliRunner().invoke(cli._typer_app(words.split()), words.split(), input=text)
+    if isinstance(ended.exception, exits.EXPECTED):
+        return Ended(exits.code_of(ended.exception), ended.stdout, exits.explain(ended.exception))
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+class TestTools:
+    def test_what_can_be_said_is_clean(self) -> None:
+        ended = run("convert tools --from mcp --to anthropic -", [TOOL])
+
+        assert (ended.code, ended.stderr) == (0, "")
+        assert ended.answer == [{"name": "clock", "description": "The time.", "input_schema": TOOL["inputSchema"]}]
+
+    def test_a_name_a_keyword_and_a_tool_that_cannot_be_said_are_told_a_line_each(self) -> None:
+        even = {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}}
+        remote = {"name": "remote", "inputSchema": {"$ref": "https://example.org/schema"}}
+
+        ended = run("convert tools --to gemini -", [{**TOOL, "name": "a/b", "inputSchema": even}, remote])
+
+        assert ended.code == 1
+        assert [tool["name"] for tool in ended.answer[0]["functionDeclarations"]] == ["a_b"]
+        name, keyword, refused = ended.stderr.splitlines()
+        assert name == "toolrelay: lost: 'a/b': name: it is 'a_b' on the wire"
+        assert keyword.startswith("toolrelay: lost: 'a/b' at /properties/n/multipleOf: multipleOf: ")
+        assert refused.startswith("toolrelay: refused: tool 'remote': at /$ref: ")
+
+    def test_tools_of_which_none_is_left_are_impossible(self) -> None:
+        ended = run("convert tools --to openai -", [{"name": "x", "inputSchema": {"$ref": "https://example.org/x"}}])
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "refused" in ended.stderr
+
+    def test_strict_is_asked_for_all_of_them(self) -> None:
+        ended = run("convert tools --strict --to openai -", [TOOL])
+
+        assert ended.answer[0]["function"]["strict"] is True
+
+    def test_strict_is_for_tools(self) -> None:
+        assert run("convert calls --strict --to openai -", CALL).code == 2
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("target", "expected"),
+        [
+            ("anthropic", {"type": "any"}),
+            ("openai_responses", "required"),
+            ("gemini", {"functionCallingConfig": {"mode": "ANY"}}),
+        ],
+    )
+    def test_a_value_is_written_for_another_provider(self, target: str, expected: Any) -> None:
+        ended = run(f"convert choice --from openai --to {target} -", '"required"')
+
+        assert (ended.code, ended.answer) == (0, expected)
+
+    def test_what_the_value_does_not_say_is_lost(self) -> None:
+        names = [{"type": "function", "function": {"name": name}} for name in ("a", "b")]
+        allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": names}}
+
+        ended = run("convert choice --to anthropic -", {"tool_choice": allowed, "parallel_tool_calls": False})
+
+        assert (ended.code, ended.answer) == (1, {"type": "any", "disable_parallel_tool_use": True})
+        assert "declare only a, b" in ended.stderr
+
+    def test_no_parallel_calls_is_lost_where_it_is_another_field(self) -> None:
+        ended = run("convert choice --to openai -", {"type": "auto", "disable_parallel_tool_use": True})
+
+        assert (ended.code, ended.answer) == (1, "auto")
+        assert "parallel" in ended.stderr
+
+    @pytest.mark.parametrize("value", [None, 1, [], {"weather": 1}])
+    def test_what_is_no_choice_is_impossible(self, value: Any) -> None:
+        ended = run("convert choice --to openai -", json.dumps(value))
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "no provider's tool choice" in ended.stderr
+
+
+class TestCalls:
+    @pytest.mark.parametrize("target", FORMATS)
+    def test_a_plain_call_is_clean_for_everyone(self, target: ProviderFormat) -> None:
+        ended = run(f"convert calls --to {target} -", chat_message(("clock", {"at": "noon"})))
+
+        assert (ended.code, ended.stderr) == (0, "")
+        (call,) = read_calls(ended.answer, target)
+        assert (call.tool_name, call.arguments, call.provider_call_id) == ("clock", {"at": "noon"}, "call_0")
+
+    @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
+    def test_every_payload_is_written_for_everyone(self, entry: dict[str, Any]) -> None:
+        reading = read_payload((PAYLOADS / entry["file"]).read_text())
+
+        for target in FORMATS:
+            written = convert_calls(reading, target).value
+            json.dumps(written)
+            assert len(read_calls(written, target) if written else []) == entry["calls"]
+
+    @pytest.mark.parametrize("entry", WHOLE, ids=lambda entry: entry["file"])
+    def test_at_home_only_what_is_no_call_is_lost(self, entry: dict[str, Any]) -> None:
+        reading = read_payload((PAYLOADS / entry["file"]).read_text())
+
+        losses = convert_calls(reading, format_of(entry)).losses
+
+        served = {call.kind for call in reading.server_calls}
+        assert {loss.what for loss in losses} - served <= {"text", "choice"}
+
+    def test_what_has_no_place_is_told(self) -> None:
+        ended = run(f"convert calls --to openai {PAYLOADS / 'gemini/server_tools_mixed.json'}")
+
+        assert ended.code == 1
+        assert "'GOOGLE_SEARCH_WEB': toolCall: the provider runs this call itself" in ended.stderr
+        assert "'weather-lookup': thought_signature: there is no place for it" in ended.stderr
+
+    def test_names_ids_and_text_that_change_are_told(self) -> None:
+        call = {"id": "call:1", "function": {"name": "a.b", "arguments": "{}"}}
+
+        ended = run("convert calls --to anthropic -", {"role": "assistant", "content": "Hm", "tool_calls": [call]})
+
+        assert ended.code == 1
+        (block,) = ended.answer[0]["content"]
+        text, name, identity = ended.stderr.splitlines()
+        assert text.startswith("toolrelay: lost: text: ")
+        assert name == f"toolrelay: lost: 'a.b': name: it is {block['name']!r} on the wire"
+        assert identity == f"toolrelay: lost: 'a.b': id: 'call:1' is {block['id']!r} on the wire"
+
+    def test_repairs_and_problems_are_told_and_the_calls_written(self) -> None:
+        ended = run(f"convert calls --to anthropic {PAYLOADS / 'openai_chat/odd_json.json'}")
+
+        assert ended.code == 1
+        assert len(ended.answer[0]["content"]) == 5
+        assert ended.stderr.count("repaired: ") == 2
+        assert ended.stderr.count("problem: ") == 3
+
+    def test_calls_of_which_none_has_a_name_are_impossible(self) -> None:
+        ended = run("convert calls --to anthropic -", {"tool_calls": [{"id": "c", "function": {"arguments": "{}"}}]})
+
+        assert (ended.code, ended.stdout) == (2, "")
+
+
+class TestResults:
+    @pytest.mark.parametrize("target", FORMATS)
+    @pytest.mark.parametrize("is_good", [True, False])
+    def test_a_result_is_written_for_everyone(self, target: ProviderFormat, is_good: bool) -> None:
+        outcome: dict[str, Any] = {"output": "noon"} if is_good else {"error": "broken", "error_category": "timeout"}
+        result = NormalizedToolResult(
+            tool_call_id="c1", tool_name="clock", provider_call_id="c1", success=is_good, **outcome
+        )
+
+        ended = run(f"convert results --from gemini --to {target} -", format_results([result], "gemini"))
+
+        (back,) = read_results(ended.answer)
+        assert (back.success, back.output, back.error) == (is_good, result.output, result.error)
+        assert (ended.code, ended.stderr.count("\n")) == ((1, 1) if target == "mcp" else (0, 0)), ended.stderr
+
+    def test_a_conversation_lends_its_results_their_tools_names(self) -> None:
+        ended = run("convert results --from openai --to gemini -", [CALL, ANSWER])
+
+        assert ended.code == 0
+        (part,) = ended.answer[0]["parts"]
+        assert part["functionResponse"] == {"name": "clock", "response": {"output": "noon"}, "id": "c1"}
+
+    def test_gemini_is_given_no_result_without_a_name(self) -> None:
+        ended = run("convert results --to gemini -", ANSWER)
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "pass the whole conversation" in ended.stderr
+
+    def test_a_picture_without_a_place_is_told(self) -> None:
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+        block = {"type": "tool_result", "tool_use_id": "t1", "content": [picture]}
+
+        ended = run("convert results --to openai -", {"role": "user", "content": [block]})
+
+        assert ended.code == 1
+        assert "'t1': image: " in ended.stderr
+
+    def test_text_that_reads_as_a_failure_is_told(self) -> None:
+        block = {"type": "tool_result", "tool_use_id": "t1", "content": "Error: is what it is called"}
+
+        ended = run("convert results --to openai -", {"role": "user", "content": [block]})
+
+        assert ended.code == 1
+        assert "reads as a failure" in ended.stderr
+
+    @pytest.mark.parametrize(
+        ("words", "message", "complaint"),
+        [
+            ("", CALL, "no tool results"),
+            ("--from anthropic", ANSWER, "as those of openai, not of anthropic"),
+            ("", [ANSWER, ANSWER], "two results"),
+            ("", 1, "of type int"),
+        ],
+    )
+    def test_what_cannot_be_answered_with_is_impossible(self, words: str, message: Any, complaint: str) -> None:
+        ended = run(f"convert results {words} --to bedrock -", json.dumps(message))
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert complaint in ended.stderr
+
+
+@pytest.mark.parametrize("what", ["tools", "choice", "calls", "results"])
+def test_an_unknown_provider_lists_the_known(what: str) -> None:
+    ended = run(f"convert {what} --to morse -")
+
+    assert ended.code == 2
+    assert all(str(provider_format) in ended.stderr for provider_format in ProviderFormat)
+
+
+@pytest.mark.parametrize("what", ["tools", "choice", "calls", "results"])
+def test_what_is_no_json_is_one_typed_complaint(what: str) -> None:
+    ended = run(f"convert {what} --to openai -", "[" * 100_000)
+
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "JSON" in ended.stderr
+
+
+class TestExplain:
+    def test_json_has_every_key_and_no_argument(self) -> None:
+        ended = run(f"explain --json {PAYLOADS / 'openai_responses/server_tools_mixed.json'}")
+
+        assert ended.code == 0
+        (line,) = ended.stdout.splitlines()
+        found = json.loads(line)
+        assert "Oslo" not in line
+        keys = {"provider_format", "is_detected", "form", "calls", "server_calls", "finish", "is_ended", "failure"}
+        assert found.keys() == keys
+        assert found["calls"] == [
+            {
+                "tool_name": "weather-lookup",
+                "provider_format": "openai_responses",
+                "provider_call_id": "call_a",
+                "kind": "function",
+                "repairs": [],
+                "argument_names": ["city", "unit"],
+                "arguments": None,
+                "raw_arguments": None,
+                "problem": None,
+            }
+        ]
+        assert found["server_calls"][3] == {"kind": "mcp_call", "name": "stock", "call_id": "mcp_1", "server": "depot"}
+        assert found["finish"] == {"kind": "stop", "reason": "completed", "problem": None, "is_retryable": False}
+
+    def test_arguments_are_shown_when_they_are_asked_for(self) -> None:
+        file = PAYLOADS / "openai_chat/truncated_by_length.json"
+
+        quiet, shown = run(f"explain --json {file}"), run(f"explain --json --arguments {file}")
+
+        assert quiet.code == shown.code == 1
+        assert "ORD-1" not in quiet.stdout
+        assert shown.answer["calls"][0]["raw_arguments"] == '{"order_id": "ORD-1", "amount_cents": 5,'
+        assert "ORD-1" in run(f"explain --arguments {file}").stdout
+
+    def test_the_text_says_all_of_it(self) -> None:
+        text = run(f"explain {PAYLOADS / 'gemini/server_tools_mixed.json'}").stdout
+
+        lines = [line.split() for line in text.splitlines()]
+        assert lines[:3] == [
+            ["format:", "gemini", "(detected),", "one", "message"],
+            ["calls:", "1"],
+            ["finish:", "stop", "(STOP)"],
+        ]
+        assert ["1", "weather-lookup", "fc-1", "function", "city,", "unit", "ok"] in lines
+        assert "left alone: the provider runs it" in text
+
+    @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
+    def test_every_payload_is_explained(self, entry: dict[str, Any]) -> None:
+        as_text, as_json = run(f"explain {PAYLOADS / entry['file']}"), run(f"explain --json {PAYLOADS / entry['file']}")
+
+        found = as_json.answer
+        is_bad = any(call["problem"] for call in found["calls"]) or found["finish"]["problem"] is not None
+        assert as_text.code == as_json.code == (1 if is_bad else 0)
+        assert all(
+            str(call["provider_call_id"]) in as_text.stdout for call in found["calls"] if call["provider_call_id"]
+        )
+
+    @pytest.mark.parametrize(
+        ("event", "expected"),
+        [
+            ({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "anthropic"),
+            ({"type": "error", "code": "server_error", "message": "busy"}, "openai_responses"),
+            ({"error": {"message": "busy"}}, "openai"),
+        ],
+    )
+    def test_a_stream_that_failed_is_bad_news(self, event: dict[str, Any], expected: str) -> None:
+        ended = run("explain --json -", f"data: {json.dumps(event)}\n\n")
+
+        assert (ended.code, ended.answer["provider_format"]) == (1, expected)
+        assert "busy" in ended.answer["failure"]
+
+    def test_what_cannot_be_read_is_2(self) -> None:
+        ended = run("explain -", "no JSON")
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "not JSON" in ended.stderr
+
+    def test_escape_sequences_do_not_reach_the_terminal(self) -> None:
+        ended = run("explain -", chat_message(("clock\x1b[2J", {"a\x1b[2J": 1})))
+
+        assert "\x1b" not in ended.stdout
+
+
+def test_a_payload_may_come_from_the_corpus_in_a_list() -> None:
+    message = load("anthropic/single_use.json")
+
+    ended = run("explain --json -", [{"role": "user", "content": "Hm"}, message])
+
+    assert (ended.answer["provider_format"], ended.answer["form"]) == ("anthropic", "messages")
