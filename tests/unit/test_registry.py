@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import logging
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -569,3 +570,22 @@ def test_the_standard_librarys_typed_dict_is_described(registry: ToolRegistry) -
     def function(options: Standard) -> None: ...
 
     assert registry.specs()[0].input_schema["$defs"]["Standard"]["required"] == ["deep"]
+
+
+@pytest.mark.parametrize("name", ["my tool", "tool\n", "\ttool", "to\x1b[31mol", "a\u00a0b"])
+def test_a_name_with_white_space_or_control_characters_is_refused(name: str) -> None:
+    registry = ToolRegistry()
+
+    with pytest.raises(RegistrationError, match="a name has no white space and no control characters"):
+        registry.tool(name)(lambda: None)
+
+    assert len(registry) == 0
+
+
+def test_a_tool_without_a_description_is_noted_for_debugging_only(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="toolrelay_worker.registry"):
+        ToolRegistry().tool("mute")(lambda: None)
+
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("DEBUG", "tool mute has no description: models choose tools by it")
+    ]

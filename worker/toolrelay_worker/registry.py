@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import logging
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,6 +19,8 @@ from toolrelay.schemas.validation import CompiledSchema, compile_schema
 from toolrelay_worker.signatures import PlainSignature, TypedSignature, is_async, plain_signature, typed_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class ToolRegistry:
     ) -> RegisteredTool:
         """Add a tool whose definition is given. Its handler takes the arguments as keywords, as plain JSON values.
 
-        A parameter annotated ``ToolContext`` is given the context. ``RegistrationError`` when the name is taken, a
-        schema is broken or the policy contradicts itself.
+        A parameter annotated ``ToolContext`` is given the context. ``RegistrationError`` when the name is taken or has
+        white space in it, a schema is broken or the policy contradicts itself.
         """
         return self._add(spec, handler, plain_signature(handler, spec.input_schema), policy or ExecutionPolicy())
 
@@ -179,6 +183,9 @@ class ToolRegistry:
         signature: PlainSignature | TypedSignature,
         policy: ExecutionPolicy,
     ) -> RegisteredTool:
+        _check_name(spec.name)
+        if not spec.description:
+            logger.debug("tool %s has no description: models choose tools by it", spec.name)
         if spec.input_schema.get("type", "object") != "object":
             raise RegistrationError(
                 f"tool {spec.name!r}: input_schema describes {spec.input_schema['type']!r} at /type, "
@@ -228,6 +235,12 @@ def _make_spec(
         )
     except ValidationError as exc:
         raise RegistrationError(f"tool {name!r}: {_first(exc)}") from exc
+
+
+def _check_name(name: str) -> None:
+    # Names stand in logs, tables and messages; those of providers' tools come through `export_tools`.
+    if any(sign.isspace() or unicodedata.category(sign) == "Cc" for sign in name):
+        raise RegistrationError(f"tool {name!r}: a name has no white space and no control characters")
 
 
 def _make_policy(name: str, **given: Any) -> ExecutionPolicy:
