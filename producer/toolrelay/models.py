@@ -132,7 +132,10 @@ class NormalizedToolRequest(_Frozen):
 
 
 class NormalizedToolResult(_Frozen):
-    """What came out of one call: the same for every provider, tool and outcome."""
+    """What came out of one call: the same for every provider, tool and outcome.
+
+    Its ``repr`` shows neither ``.output`` nor ``.error``, so that a logged result gives nothing away: look there.
+    """
 
     tool_call_id: str
     tool_name: str

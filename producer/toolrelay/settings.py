@@ -6,8 +6,10 @@ ISO 8601 (``PT1H``). ``REDIS_URL`` and ``CELERY_BROKER_URL`` are understood as t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
@@ -16,6 +18,7 @@ from pydantic import (
     Field,
     SecretStr,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     field_validator,
 )
@@ -27,15 +30,29 @@ _PREFIX = "TOOLRELAY_"
 #: Variables that may name the Redis; the first that is set counts.
 URL_VARIABLES: Final = (_PREFIX + "REDIS_URL", "REDIS_URL", "CELERY_BROKER_URL")
 _SCHEMES = ("redis://", "rediss://", "unix://", "redis+socket://")
+#: Variables of ours that are no settings: of the embedded server, of docker-compose.yml, of our own tests.
+_OTHER_VARIABLES: Final = frozenset(
+    _PREFIX + name for name in ("HOME", "PORT", "TEST_PROFILE", "FUZZ_PAYLOADS", "TESTS_OF_THE_DEMO")
+)
+#: What Kubernetes sets in every pod for a service whose name begins with "toolrelay".
+_OF_A_SERVICE: Final = re.compile(
+    r"_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$"
+)
+_DURATION_WANTED: Final = "seconds or ISO 8601 are needed, such as 15 or PT15S"
+_DURATION: Final = TypeAdapter(timedelta)
 
 
 def _seconds(value: object) -> object:
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value  # ISO 8601, which pydantic reads
-    return value
+    if not isinstance(value, str):
+        return value
+    try:
+        return timedelta(seconds=float(value))
+    except (ValueError, OverflowError):
+        pass  # ISO 8601, perhaps
+    try:
+        return _DURATION.validate_python(value)
+    except ValidationError:
+        raise ValueError(_DURATION_WANTED) from None
 
 
 PositiveSeconds = Annotated[timedelta, BeforeValidator(_seconds), Field(gt=timedelta(0))]
@@ -121,9 +138,41 @@ class Settings(BaseSettings):
         return self.redis_url.get_secret_value() if self.redis_url else None
 
 
+def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
+    """Give those of ``names`` that look like settings and are none, each with the setting that may be meant.
+
+    >>> unknown_variables(["TOOLRELAY_CONCURENCY", "TOOLRELAY_LEASE", "TOOLRELAY_HOME", "HOME"])
+    {'TOOLRELAY_CONCURENCY': 'TOOLRELAY_CONCURRENCY'}
+    """
+    fields = [name.upper() for name in Settings.model_fields]
+    known = _OTHER_VARIABLES | {_PREFIX + field for field in fields}
+    found: dict[str, str | None] = {}
+    for name in sorted(names):
+        if name.upper().startswith(_PREFIX) and name.upper() not in known and not _OF_A_SERVICE.search(name):
+            close = get_close_matches(name.upper().removeprefix(_PREFIX), fields, 1)
+            found[name] = _PREFIX + close[0] if close else None
+    return found
+
+
 def _explain(problems: list[Any]) -> str:
-    lines = [f"{_variable(problem)}: {problem['msg']}{_shown(problem)}" for problem in problems]
+    lines = [f"{_variable(problem)}: {_wanted(problem)}{_shown(problem)}" for problem in problems]
     return "wrong setting: " + "; ".join(lines)
+
+
+#: pydantic's kinds of errors, in words for whoever sets a variable
+_WANTED: Final = {
+    "time_delta_parsing": _DURATION_WANTED,
+    "time_delta_type": _DURATION_WANTED,
+    "greater_than": "more than 0 is needed",
+    "int_parsing": "a whole number is needed",
+    "bool_parsing": "true or false is needed",
+    "string_pattern_mismatch": "only letters, digits, '.', '_' and '-' are allowed, and one at least is needed",
+}
+
+
+def _wanted(problem: Mapping[str, Any]) -> str:
+    own = problem.get("ctx", {}).get("error")  # a ValueError of ours, without pydantic's "Value error, "
+    return _WANTED.get(problem["type"], str(own or problem["msg"]))
 
 
 def _variable(problem: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from redis import Redis
 from tests.conftest import deployment
 from tests.support.command_line import CommandLine, chat_message
 from tests.support.waiting import wait_until
-from tests.support.workers import Workers
+from tests.support.workers import ROOT, Workers
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.handles import CallHandle
 from toolrelay.models import NormalizedToolResult, StatusUpdate
@@ -81,7 +81,7 @@ class TestWorker:
         self, settings: Settings, empty: CommandLine
     ) -> None:
         options = ("--tools", "examples.tools", "--concurrency", "3", "--loglevel", "info")
-        with empty.start("worker", *options, TOOLRELAY_CONCURRENCY="9") as worker:
+        with empty.start("worker", *options, TOOLRELAY_CONCURRENCY="9", TOOLRELAY_CONCURENCY="5") as worker:
             try:
                 wait_until(lambda: empty.run("health").code == 0, "a healthy worker")
                 doctor = {each["check"]: each["detail"] for each in empty.run("doctor", "--json").lines}
@@ -91,6 +91,7 @@ class TestWorker:
 
         assert doctor["workers"] == "1, running 0 calls of 3 at most"
         assert "tools on offer: weather/lookup" in log
+        assert log.count("TOOLRELAY_CONCURENCY (TOOLRELAY_CONCURRENCY is meant?)") == 1
         assert worker.returncode == 0
 
     def test_it_stops_at_once_while_it_still_starts(self, empty: CommandLine, tmp_path: Path) -> None:
@@ -479,6 +480,15 @@ class TestDoctor:
         assert (ended.lines[-1]["check"], ended.lines[-1]["state"]) == (check, "fail")
         assert ended.lines[-1]["advice"]
 
+    def test_a_variable_that_nobody_reads_is_a_warning(self, shell: CommandLine) -> None:
+        ended = shell.run("doctor", "--json", TOOLRELAY_LEESE="9", TOOLRELAY_HOME="/nowhere")
+
+        assert ended.code == 0
+        (settings,) = [each for each in ended.lines if each["check"] == "settings"]
+        assert settings["state"] == "warn"
+        assert "no settings: TOOLRELAY_LEESE" in settings["detail"]
+        assert settings["advice"] == "TOOLRELAY_LEESE: TOOLRELAY_LEASE is meant?"
+
     def test_without_a_url_it_looks_at_this_users_server(self, empty: CommandLine, tmp_path: Path) -> None:
         ended = empty.run("doctor", TOOLRELAY_REDIS_URL="", TOOLRELAY_HOME=str(tmp_path / "home"))
 
@@ -520,6 +530,18 @@ class TestTranslation:
 
 
 class TestProgram:
+    def test_the_example_agent_is_quiet_on_ctrl_c(self, shell: CommandLine) -> None:
+        words = [sys.executable, "-m", "examples.agent", "--every", "60"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, env=shell.variables, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as agent:
+            assert agent.stdout is not None
+            while '"tool_call_id": "call_3"' not in agent.stdout.readline():
+                pass
+            agent.send_signal(signal.SIGINT)
+            _, complaint = agent.communicate(timeout=10)
+
+        assert (agent.returncode, complaint) == (130, "")
+
     def test_version_and_help(self, empty: CommandLine) -> None:
         version, usage = empty.run("--version"), empty.run("--help")
 

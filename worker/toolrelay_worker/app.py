@@ -19,7 +19,7 @@ from celery.worker import state as worker_state
 
 from toolrelay.celery_app import make_celery
 from toolrelay.session import redis_url
-from toolrelay.settings import Settings
+from toolrelay.settings import Settings, unknown_variables
 from toolrelay_worker import tasks
 from toolrelay_worker.loading import load_tools
 from toolrelay_worker.process import WorkerProcess
@@ -40,11 +40,19 @@ class ToolrelayStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is
         concurrency = worker.concurrency or settings.concurrency
         mine = settings.model_copy(update={"concurrency": concurrency})
         registry = load_tools(settings.tools)
+        _warn_of_unknown_variables()
         tasks.set_process_factory(lambda: WorkerProcess(mine, redis_url(settings), registry, on_unfit=replace_process))
 
     def start(self, _worker: Any) -> None:
         """Begin to beat."""
         tasks.current_process()
+
+
+def _warn_of_unknown_variables() -> None:
+    unknown = unknown_variables(os.environ)
+    if unknown:
+        named = [f"{name} ({meant} is meant?)" if meant else name for name, meant in unknown.items()]
+        logger.warning("no settings, so nobody reads them: %s", ", ".join(named))
 
 
 def replace_process(why: str) -> None:

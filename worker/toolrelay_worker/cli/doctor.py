@@ -17,7 +17,7 @@ from rich.text import Text
 from toolrelay.errors import ToolrelayError
 from toolrelay.protocol.commands import Command, script
 from toolrelay.session import Session, open_session
-from toolrelay.settings import URL_VARIABLES, Settings
+from toolrelay.settings import URL_VARIABLES, Settings, unknown_variables
 from toolrelay_worker.cli.exits import ExitCode, explain, leave
 from toolrelay_worker.cli.health import heartbeats, trouble_of
 from toolrelay_worker.cli.options import AsJson, RedisUrl
@@ -65,7 +65,7 @@ def examine(redis_url: str | None) -> Iterator[Check]:
     except ToolrelayError as error:
         yield Check("settings", "fail", explain(error), "correct the variable")
         return
-    yield Check("settings", "ok", f"namespace {settings.namespace}, queue {settings.queue}")
+    yield _settings(settings, unknown_variables(os.environ))
     try:
         session = open_session(settings)
         yield Check("redis", "ok", f"{masked(session.url)} ({_source(redis_url)})")
@@ -78,6 +78,14 @@ def examine(redis_url: str | None) -> Iterator[Check]:
     yield Check("reachable", "ok", f"answered in {(time.monotonic() - began) * 1000:.1f} ms")
     for name, look in _LOOKS.items():
         yield _safely(name, look, session)
+
+
+def _settings(settings: Settings, unknown: dict[str, str | None]) -> Check:
+    detail = f"namespace {settings.namespace}, queue {settings.queue}"
+    if not unknown:
+        return Check("settings", "ok", detail)
+    advice = "; ".join(f"{name}: {f'{meant} is meant?' if meant else 'take it out'}" for name, meant in unknown.items())
+    return Check("settings", "warn", f"{detail}; no settings: {', '.join(unknown)}", advice)
 
 
 def _safely(name: str, look: Callable[[Session], Check], session: Session) -> Check:
