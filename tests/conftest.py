@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.support.workers import Workers
+from toolrelay import session
 from toolrelay.drivers import Driver
 from toolrelay.embedded import EmbeddedServer
 from toolrelay.producer import Producer
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
+
+#: gives the names of our threads that the test has started and that live
+OwnThreads = Callable[[], list[str]]
+
+
+@pytest.fixture(autouse=True)
+def own_threads() -> Iterator[OwnThreads]:
+    """Tell one test's threads from what others left; close its producers' connections after it."""
+    before = set(threading.enumerate())
+
+    def started() -> list[str]:
+        return [one.name for one in threading.enumerate() if one not in before and one.name.startswith("toolrelay-")]
+
+    yield started
+    session.close_all()
 
 
 @pytest.fixture(scope="session")

@@ -154,11 +154,12 @@ def _forget_sessions() -> None:
     _sessions.clear()
 
 
-def _close_all() -> None:
+def close_all() -> None:
+    """Close every deployment's connections in this process, whoever waits; they are told."""
     for session in tuple(_sessions.values()):
         session.close()
     _sessions.clear()
 
 
-atexit.register(_close_all)
+atexit.register(close_all)
 os.register_at_fork(after_in_child=_forget_sessions)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 
-from tests.conftest import deployment
+from tests.conftest import OwnThreads, deployment
 from tests.support.waiting import wait_until
 from toolrelay import session
 from toolrelay.drivers import Driver
@@ -47,7 +46,9 @@ def test_the_catalogue_is_read_again_only_for_a_tool_that_is_not_in_it(
     close_session(settings)
 
 
-def test_an_entry_that_cannot_be_read_does_not_keep_a_worker_from_beating(settings: Settings, driver: Driver) -> None:
+def test_an_entry_that_cannot_be_read_does_not_keep_a_worker_from_beating(
+    settings: Settings, driver: Driver, own_threads: OwnThreads
+) -> None:
     keys = Keys.of(settings)
     driver.redis.hset(keys.catalogue, mapping={"theirs": "no JSON", "later": '{"spec": {}}', "gone": '{"at": 1}'})
     process = WorkerProcess(settings, str(settings.url), ToolRegistry(), on_unfit=print)
@@ -57,9 +58,7 @@ def test_an_entry_that_cannot_be_read_does_not_keep_a_worker_from_beating(settin
     beaten: Any = driver.redis.zscore(keys.workers, process.name)
     wait_until(lambda: driver.redis.zscore(keys.workers, process.name) > beaten, "the next heartbeat")
     process.close()
-    wait_until(
-        lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its threads to end"
-    )
+    wait_until(lambda: not own_threads(), "its threads to end")
 
     assert set(driver.redis.hkeys(keys.catalogue)) == {"theirs", "later"}
 

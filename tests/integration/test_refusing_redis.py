@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import deployment
+from tests.conftest import OwnThreads, deployment
 from tests.support.record import Record, request
 from tests.support.waiting import wait_until
 from toolrelay.embedded import EmbeddedServer
@@ -37,7 +36,7 @@ def test_who_needs_a_write_is_told_that_redis_takes_none(record: Record) -> None
 
 
 def test_the_reaper_rescues_what_it_could_not_while_redis_refused(
-    record: Record, caplog: pytest.LogCaptureFixture
+    record: Record, caplog: pytest.LogCaptureFixture, own_threads: OwnThreads
 ) -> None:
     call = str(request().tool_call_id)
     record.enqueue(request())
@@ -52,12 +51,14 @@ def test_the_reaper_rescues_what_it_could_not_while_redis_refused(
     replicas_needed(record, 0)
     rung = wait_until(record.ring, "the call to be rung again")
     reaper.close()
-    wait_until(lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its thread to end")
+    wait_until(lambda: not own_threads(), "its thread to end")
 
     assert rung == call
 
 
-def test_updates_that_were_refused_are_sent_later_and_once(record: Record, caplog: pytest.LogCaptureFixture) -> None:
+def test_updates_that_were_refused_are_sent_later_and_once(
+    record: Record, caplog: pytest.LogCaptureFixture, own_threads: OwnThreads
+) -> None:
     call = str(request().tool_call_id)
     record.enqueue(request())
     claim = record.start(call)
@@ -71,6 +72,6 @@ def test_updates_that_were_refused_are_sent_later_and_once(record: Record, caplo
     wait_until(lambda: any("progress" in update for update in record.log(call)), "the update to be sent")
     reporter.finish(report)
     reporter.close()
-    wait_until(lambda: not any(one.name.startswith("toolrelay-") for one in threading.enumerate()), "its thread to end")
+    wait_until(lambda: not own_threads(), "its thread to end")
 
     assert [update["progress"]["current"] for update in record.log(call) if "progress" in update] == [1]

@@ -7,7 +7,6 @@ import gc
 import json
 import logging
 import os
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import deployment
+from tests.conftest import OwnThreads, deployment
 from tests.support.proxy import BOTH, Proxy
 from tests.support.record import ONCE, Record, message_of
 from tests.support.waiting import wait_until
@@ -198,7 +197,9 @@ def test_more_updates_than_are_kept_are_counted_as_dropped(relay: Producer, sett
     producer.close()
 
 
-async def test_a_thousand_waits_share_one_subscription(settings: Settings, record: Record) -> None:
+async def test_a_thousand_waits_share_one_subscription(
+    settings: Settings, record: Record, own_threads: OwnThreads
+) -> None:
     async with AsyncProducer("thousand", settings=settings) as relay:
         calls = [{"id": f"c{n}", "type": "function", "function": {"name": "t", "arguments": "{}"}} for n in range(1000)]
         turn = await relay.submit({"role": "assistant", "tool_calls": calls})
@@ -210,7 +211,7 @@ async def test_a_thousand_waits_share_one_subscription(settings: Settings, recor
 
         assert [result.output for result in results] == list(range(1000))
         assert record.redis.pubsub_numsub(record.keys.reply(client)) == [(record.keys.reply(client), 1)]
-        assert sum(thread.name == "toolrelay-waiter" for thread in threading.enumerate()) == 1
+        assert own_threads().count("toolrelay-waiter") == 1
 
 
 def finish_all(record: Record, ids: list[str]) -> None:
@@ -653,7 +654,9 @@ def _in_child(
         os._exit(status)
 
 
-def test_nothing_is_left_after_closing(server: EmbeddedServer, settings: Settings, record: Record) -> None:
+def test_nothing_is_left_after_closing(
+    server: EmbeddedServer, settings: Settings, record: Record, own_threads: OwnThreads
+) -> None:
     record.redis.ping()
     wait_until(lambda: len(record.redis.client_list()) == 1, "other tests' connections to go")
     with Producer("closing", settings=settings) as relay:
@@ -663,7 +666,7 @@ def test_nothing_is_left_after_closing(server: EmbeddedServer, settings: Setting
         still_open = relay.enqueue(ADD)  # held, but nobody waits for it
         assert len(record.redis.client_list()) > 1
 
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("toolrelay")] == []
+    assert own_threads() == []
     wait_until(lambda: len(record.redis.client_list()) == 1, "the connections to close")
     record.complete(start(record, still_open.id), "afterwards")
     assert still_open.result(timeout=5).output == "afterwards"  # by connections of its own again
@@ -692,7 +695,9 @@ def test_who_waits_when_the_connections_are_closed_all_the_same_is_told(relay: P
         follower.all()
 
 
-async def test_nothing_is_left_after_closing_an_async_producer(settings: Settings, record: Record) -> None:
+async def test_nothing_is_left_after_closing_an_async_producer(
+    settings: Settings, record: Record, own_threads: OwnThreads
+) -> None:
     record.redis.ping()
     wait_until(lambda: len(record.redis.client_list()) == 1, "other tests' connections to go")
     async with AsyncProducer("closing", settings=settings) as relay:
@@ -700,7 +705,7 @@ async def test_nothing_is_left_after_closing_an_async_producer(settings: Setting
         await asyncio.to_thread(lambda: record.complete(start(record, handle.id)))
         await handle
 
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("toolrelay")] == []
+    assert own_threads() == []
     wait_until(lambda: len(record.redis.client_list()) == 1, "the connections to close")
 
 
