@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import signal
 import subprocess
@@ -87,12 +88,48 @@ class TestWorker:
                 doctor = {each["check"]: each["detail"] for each in empty.run("doctor", "--json").lines}
             finally:
                 worker.terminate()
-            _, log = worker.communicate(timeout=30)
+            answers, log = worker.communicate(timeout=30)
 
+        assert answers == ""
+        assert f"worker on Redis {settings.url}, queue calls, namespace {settings.namespace}, 3 calls at a time" in log
+        assert "superuser" not in log
         assert doctor["workers"] == "1, running 0 calls of 3 at most"
         assert "tools on offer: weather/lookup" in log
         assert log.count("TOOLRELAY_CONCURENCY (TOOLRELAY_CONCURRENCY is meant?)") == 1
         assert worker.returncode == 0
+
+    def test_its_log_has_a_line_for_the_start_and_the_end_of_each_attempt(
+        self, relay: Producer, workers: Workers
+    ) -> None:
+        (worker,) = workers.start(program="toolrelay")
+
+        again = relay.enqueue({"name": "retry/until", "arguments": {"attempt": 2}})
+        again.result(timeout=20)
+
+        starts_and_ends = re.findall(f"{again.id}: (tool .*)", worker.log)
+        assert [re.sub(r"\d+ ms", "N ms", line) for line in starts_and_ends] == [
+            "tool retry/until starts, attempt 1",
+            "tool retry/until ended, attempt 1: error, timeout, N ms",
+            "tool retry/until starts, attempt 2",
+            "tool retry/until ended, attempt 2: complete, N ms",
+        ]
+        assert f"tool retry/until failed for now ({again.id}, attempt 1): TimeoutError: not yet" in worker.log
+        assert "Traceback" not in worker.log
+
+    def test_without_redis_it_says_once_what_to_do_and_goes_on_waiting(self, empty: CommandLine) -> None:
+        with empty.start("worker", TOOLRELAY_REDIS_URL=NOWHERE, TOOLRELAY_COMMAND_TIMEOUT="0.2") as worker:
+            assert worker.stderr is not None
+            log = ""
+            try:
+                while log.count("Trying again") < 3:
+                    line = worker.stderr.readline()
+                    assert line, log
+                    log += line
+            finally:
+                worker.kill()
+
+        assert log.count("name another one with TOOLRELAY_REDIS_URL; toolrelay doctor says more") == 1
+        assert log.count("no heartbeat") == 1
 
     def test_it_stops_at_once_while_it_still_starts(self, empty: CommandLine, tmp_path: Path) -> None:
         (tmp_path / "endless_tools.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
@@ -454,7 +491,7 @@ class TestDoctor:
         ended = empty.run("doctor")
 
         assert ended.code == 1
-        assert "1 calls wait and no worker runs" in ended.stdout
+        assert "1 call waits and no worker runs" in ended.stdout
         assert "start a worker" in ended.stdout
 
     def test_a_redis_that_forgets_is_found_out(self, empty: CommandLine) -> None:

@@ -19,8 +19,8 @@ from toolrelay.embedded import ServerBinaryNotFoundError
 from toolrelay.models import CallStatus, NormalizedToolResult, Progress, StatusUpdate
 from toolrelay.protocol import replies
 from toolrelay_worker import cli
+from toolrelay_worker._logs import masked
 from toolrelay_worker.cli import COMMANDS, exits
-from toolrelay_worker.cli.doctor import masked
 from toolrelay_worker.cli.exits import ExitCode
 from toolrelay_worker.cli.health import judge
 from toolrelay_worker.cli.live import describe, progress

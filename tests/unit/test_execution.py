@@ -206,6 +206,37 @@ def test_a_traceback_is_logged_without_arguments(run: Run, caplog: pytest.LogCap
     assert "raise RuntimeError" in caplog.text
 
 
+def test_a_terminal_obeys_nothing_in_a_logged_traceback(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    def tool() -> None:
+        raise RuntimeError("\x1b[2Jgone\r\nERROR forged")
+
+    run(tool)
+
+    text = logging.Formatter("%(message)s").format(caplog.records[0])
+    assert "RuntimeError:  [2Jgone \nERROR forged" in text
+    assert "raise RuntimeError" in text
+
+
+def test_an_attempt_that_is_tried_again_is_a_warning_on_one_line(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    def tool() -> None:
+        raise TimeoutError("too\nslow\x1b[2J")
+
+    run(tool, is_retried=lambda outcome: outcome.error_category is ErrorCategory.TIMEOUT)
+
+    (record,) = caplog.records
+    assert (record.levelname, record.exc_info) == ("WARNING", None)
+    assert record.message == "tool t failed for now (tc_1, attempt 1): TimeoutError: too slow [2J"
+
+
+def test_a_tool_that_asks_for_another_attempt_leaves_no_traceback(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    def tool() -> None:
+        raise ToolRetry("not yet")
+
+    run(tool)
+
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("WARNING", None)]
+
+
 def test_arguments_are_logged_only_for_debugging(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="toolrelay_worker.execution"):
         run(lambda city: city, {"city": "Oslo"})

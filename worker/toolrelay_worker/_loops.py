@@ -11,10 +11,12 @@ from typing import Any
 
 from toolrelay.errors import ErrorCategory
 from toolrelay_worker._attempts import Attempt, Raised, Returned
+from toolrelay_worker._logs import plain_traceback
 from toolrelay_worker._threads import Job
 from toolrelay_worker.stopping import StopReason
 
 logger = logging.getLogger(__name__)
+logger.addFilter(plain_traceback)
 
 _CLOSE_SECONDS = 2.0  # how long close() waits for tasks to take their cancellation
 

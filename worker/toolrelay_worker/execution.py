@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from toolrelay.errors import ErrorCategory, SchemaMismatchError, classify_error
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, Repair
 from toolrelay.resolution import unknown_tool
+from toolrelay_worker._logs import one_line, plain_traceback
 from toolrelay_worker.context import ToolContext, UpdateSink
 from toolrelay_worker.outputs import to_json
 from toolrelay_worker.registry import RegisteredTool, ToolOutcome, ToolRegistry
@@ -25,8 +26,10 @@ from toolrelay_worker.retries import ToolRetry, retry_after_ms
 from toolrelay_worker.runners import Ended, Raised, Returned, Stopped, StopSignal, TimedOut, ToolRunner
 
 T = TypeVar("T")
+_Which: TypeAlias = tuple[str, str | None, int]
 
 logger = logging.getLogger(__name__)
+logger.addFilter(plain_traceback)
 
 MAX_ERROR_LENGTH = 4096
 """Longest error text that a model is given, in characters."""
@@ -108,6 +111,10 @@ class PreparedCall:
     repairs: tuple[Repair, ...] = ()
 
 
+def _never(_: Outcome) -> bool:
+    return False
+
+
 def execute(
     request: NormalizedToolRequest,
     registry: ToolRegistry,
@@ -116,12 +123,16 @@ def execute(
     attempt: int = 1,
     stop: StopSignal | None = None,
     sink: UpdateSink | None = None,
+    is_retried: Callable[[Outcome], bool] = _never,
 ) -> Outcome:
-    """Run one call and wait for its outcome, never longer than the tool's time limit."""
+    """Run one call and wait for its outcome, never longer than the tool's time limit.
+
+    ``is_retried`` tells which outcomes are followed by another attempt: they are logged as less than an error.
+    """
     prepared = prepare(request, registry)
     if isinstance(prepared, Outcome):
         return prepared
-    return run(prepared, runner=runner, attempt=attempt, stop=stop, sink=sink)
+    return run(prepared, runner=runner, attempt=attempt, stop=stop, sink=sink, is_retried=is_retried)
 
 
 def prepare(request: NormalizedToolRequest, registry: ToolRegistry) -> PreparedCall | Outcome:
@@ -150,10 +161,12 @@ def run(
     attempt: int = 1,
     stop: StopSignal | None = None,
     sink: UpdateSink | None = None,
+    is_retried: Callable[[Outcome], bool] = _never,
 ) -> Outcome:
     """Run a prepared call and wait for its outcome, never longer than the tool's time limit.
 
-    ``stop`` ends the wait from another thread; ``sink`` gets what the tool says until the outcome is there.
+    ``stop`` ends the wait from another thread; ``sink`` gets what the tool says until the outcome is there;
+    ``is_retried`` is as in ``execute``.
     """
     tool = call.tool
     context = ToolContext(
@@ -178,7 +191,7 @@ def run(
         context.close()
     duration_ms = round((time.perf_counter() - began) * 1000)
     return replace(
-        _outcome(ended, call, attempt),
+        _outcome(ended, call, attempt, is_retried),
         is_validation=tool.spec.tool_type == "validation",
         repairs=call.repairs,
         started_at=started_at,
@@ -187,12 +200,15 @@ def run(
     )
 
 
-def _outcome(ended: Ended, call: PreparedCall, attempt: int) -> Outcome:
+def _outcome(ended: Ended, call: PreparedCall, attempt: int, is_retried: Callable[[Outcome], bool]) -> Outcome:
     match ended:
         case Returned(value):
             return _returned(value, call.tool)
         case Raised(exception):
-            return _raised(exception, call, attempt)
+            outcome = _raised(exception)
+            # Writing a traceback runs code of the exception too.
+            _guarded(lambda: _log_raised(exception, outcome, _which(call, attempt), is_retried(outcome)), None)
+            return outcome
         case TimedOut():
             logger.warning("tool %s ran over its time limit (%s, attempt %d)", *_which(call, attempt))
             limit = call.tool.policy.timeout.total_seconds()
@@ -236,9 +252,14 @@ def _verdict(output: Any) -> bool:
     return passed
 
 
-def _raised(exception: BaseException, call: PreparedCall, attempt: int) -> Outcome:
-    # Writing a traceback runs code of the exception too.
-    _guarded(lambda: logger.error("tool %s raised (%s, attempt %d)", *_which(call, attempt), exc_info=exception), None)
+def _log_raised(exception: BaseException, outcome: Outcome, which: _Which, is_retried: bool) -> None:
+    if is_retried or outcome.retry_requested:  # foreseen by the tool's author, who knows where it comes from
+        logger.warning("tool %s failed for now (%s, attempt %d): %s", *which, one_line(str(outcome.error)))
+    else:
+        logger.error("tool %s raised (%s, attempt %d)", *which, exc_info=exception)
+
+
+def _raised(exception: BaseException) -> Outcome:
     wait = _guarded(lambda: retry_after_ms(exception), None)
     category = _guarded(lambda: classify_error(exception), ErrorCategory.EXECUTION)
     return replace(
@@ -281,7 +302,7 @@ def _close(awaitable: Any) -> None:
         close()
 
 
-def _which(call: PreparedCall, attempt: int) -> tuple[str, str | None, int]:
+def _which(call: PreparedCall, attempt: int) -> _Which:
     return call.tool.name, call.request.tool_call_id, attempt
 
 

@@ -20,11 +20,17 @@ from toolrelay.drivers import Driver
 from toolrelay.errors import BrokerUnavailable, ErrorCategory
 from toolrelay.protocol.commands import Commands
 from toolrelay.protocol.replies import Beat, Claim
+from toolrelay_worker._logs import Seldom, one_line
 from toolrelay_worker.stopping import StopSignal
 
 logger = logging.getLogger(__name__)
 
 _BEATS_A_LEASE: Final = 4
+_COMPLAINT_SECONDS: Final = 10.0
+_NO_REDIS: Final = (
+    "this worker cannot use its Redis, and waits for it: start it, or name another one with TOOLRELAY_REDIS_URL; "
+    "toolrelay doctor says more"
+)
 #: Kept in hand before a lease runs out, to stop tools in.
 _MARGIN: Final = 0.15
 
@@ -76,6 +82,8 @@ class LeaseKeeper:
         self._held: dict[str, Lease] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._trouble = Seldom(_COMPLAINT_SECONDS)
+        self._has_beaten = False
         self._thread = threading.Thread(target=self._run, name="toolrelay-leases", daemon=True)
         # The beating thread may be blocked by the very network that keeps it from beating; this one never is.
         self._guard = threading.Thread(target=self._watch_reach, name="toolrelay-lease-guard", daemon=True)
@@ -121,8 +129,14 @@ class LeaseKeeper:
                     pubsub.subscribe(self._commands.keys.control(self._worker))
                     self._beat_until_closed(pubsub)
             except (RedisError, BrokerUnavailable, OSError) as error:
-                logger.warning("no heartbeat: %s", error)
+                self._complain(error)
                 self._closed.wait(min(1.0, self._lease_seconds / _BEATS_A_LEASE))
+
+    def _complain(self, error: Exception) -> None:
+        if self._trouble.is_first and not self._has_beaten:
+            logger.error("%s", _NO_REDIS)
+        if self._trouble.is_due():
+            logger.warning("no heartbeat: %s", one_line(str(error)))
 
     def _beat_until_closed(self, pubsub: PubSub) -> None:
         pause = self._lease_seconds / _BEATS_A_LEASE
@@ -143,6 +157,8 @@ class LeaseKeeper:
         pairs = [(lease.tool_call_id, lease.claim.fence) for lease in held]
         asked = time.monotonic()
         beat = self._driver.run(self._commands.beat(self._worker, self._state(), pairs))
+        self._has_beaten = True
+        self._trouble.forget()
         for lease in held:
             lease.renewed = asked  # it runs from a moment between question and answer, and must not be thought longer
         by_id = {lease.tool_call_id: lease for lease in held}

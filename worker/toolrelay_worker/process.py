@@ -23,6 +23,7 @@ from toolrelay.protocol.commands import Commands, outcome_fragment, utf8_size
 from toolrelay.protocol.replies import Beat, CatalogueEntry, Claim, ClaimRefusal, FinishReply
 from toolrelay.settings import Settings
 from toolrelay.transport import set_aside
+from toolrelay_worker._logs import counted, one_line
 from toolrelay_worker.execution import Outcome, execute
 from toolrelay_worker.leases import Lease, LeaseKeeper
 from toolrelay_worker.reaper import Reaper
@@ -34,6 +35,8 @@ from toolrelay_worker.runners import ToolRunner
 logger = logging.getLogger(__name__)
 
 _PUBLISH_SECONDS: Final = 60.0
+#: Calls of which it has been logged that they are not run here.
+_LEFT_REMEMBERED: Final = 1000
 _UNKNOWN_TOOL = ExecutionPolicy()
 
 
@@ -84,6 +87,8 @@ class WorkerProcess:
         self._published = float("-inf")
         self._is_stopping = False
         self._unfit: str | None = None
+        self._left: dict[str, None] = {}
+        self._lock = threading.Lock()
 
     @property
     def is_stopping(self) -> bool:
@@ -123,13 +128,14 @@ class WorkerProcess:
             self._commands.claim(call_id, self.name, policy, is_validation=is_validation, missing=missing)
         )
         if isinstance(claim, ClaimRefusal):
-            logger.info("%s is not run here: %s", call_id, claim.value)
+            level = logging.INFO if self._is_news(call_id) else logging.DEBUG  # it may pass by here every second
+            logger.log(level, "%s is not run here: %s", call_id, claim.value)
             return None
         lease = Lease(claim, asked)
         self._keeper.hold(lease)
         finished = None
         try:
-            finished = self._finished(lease, self._attempt(lease), policy)
+            finished = self._finished(lease, self._attempt(lease, policy), policy)
             return finished
         finally:
             if finished is None:
@@ -159,18 +165,32 @@ class WorkerProcess:
         """Stop keeping the call alive: its outcome is stored, or never will be from here."""
         self._keeper.release(finished.lease)
 
-    def _attempt(self, lease: Lease) -> Outcome:
+    def _is_news(self, call_id: str) -> bool:
+        with self._lock:
+            if call_id in self._left:
+                return False
+            self._left[call_id] = None
+            if len(self._left) > _LEFT_REMEMBERED:
+                del self._left[next(iter(self._left))]
+            return True
+
+    def _attempt(self, lease: Lease, policy: ExecutionPolicy) -> Outcome:
         claim = lease.claim
+        which = (lease.tool_call_id, one_line(claim.request.tool_name), claim.attempt)
+        logger.info("%s: tool %s starts, attempt %d", *which)
         report = self._reporter.open(lease.tool_call_id, claim.fence)
         try:
-            return execute(
+            outcome = execute(
                 claim.request,
                 self._registry,
                 runner=self._runner,
                 attempt=claim.attempt,
                 stop=lease.stop,
                 sink=report,
+                is_retried=lambda outcome: next_delay(policy, outcome, claim.attempt) is not None,
             )
+            logger.info("%s: tool %s ended, attempt %d: %s", *which, _summary(outcome))
+            return outcome
         finally:
             self._reporter.finish(report)
 
@@ -203,7 +223,7 @@ class WorkerProcess:
 
     def _hung(self, count: int) -> None:
         if count >= self._settings.max_hung_tools:
-            self._be_replaced(f"{count} tools run on past their time limit")
+            self._be_replaced(f"{counted(count, 'tool')} ran on past the time limit")
 
     def _be_replaced(self, why: str) -> None:
         self._unfit = why
@@ -245,6 +265,12 @@ class WorkerProcess:
                 "unfit": self._unfit,
             }
         )
+
+
+def _summary(outcome: Outcome) -> str:
+    """Say for the log how an attempt ended; neither output nor error text."""
+    duration = "not started" if outcome.duration_ms is None else f"{outcome.duration_ms} ms"
+    return ", ".join(filter(None, (outcome.status.value, outcome.error_category, duration)))
 
 
 def _fragment(outcome: Outcome) -> str:

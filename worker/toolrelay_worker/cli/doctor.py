@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from importlib import resources
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from redis.exceptions import RedisError
 from rich.text import Text
@@ -18,6 +17,7 @@ from toolrelay.errors import ToolrelayError
 from toolrelay.protocol.commands import Command, script
 from toolrelay.session import Session, open_session
 from toolrelay.settings import URL_VARIABLES, Settings, unknown_variables
+from toolrelay_worker._logs import counted, masked
 from toolrelay_worker.cli.exits import ExitCode, explain, leave
 from toolrelay_worker.cli.health import heartbeats, trouble_of
 from toolrelay_worker.cli.options import AsJson, RedisUrl
@@ -144,9 +144,9 @@ def _workers(session: Session) -> Check:
         return Check("workers", "warn", "none", "calls will wait; start one with: toolrelay worker --tools MODULE")
     running = sum(state["running"] for state in beating.values())
     slots = sum(state["concurrency"] for state in beating.values())
-    detail = f"{len(beating)}, running {running} calls of {slots} at most"
+    detail = f"{len(beating)}, running {counted(running, 'call')} of {slots} at most"
     troubles = [f"{name} {trouble}" for name, state in beating.items() if (trouble := trouble_of(state))]
-    hung = [f"{name} has {state['hung']} hung tools" for name, state in beating.items() if state["hung"]]
+    hung = [f"{name} has {counted(state['hung'], 'hung tool')}" for name, state in beating.items() if state["hung"]]
     if troubles or hung:
         return Check("workers", "warn", "; ".join([detail, *troubles, *hung]), "look at the logs of these workers")
     return Check("workers", "ok", detail)
@@ -155,8 +155,12 @@ def _workers(session: Session) -> Check:
 def _queue(session: Session) -> Check:
     length = session.driver.run(session.commands.queue_length())
     if length and not session.driver.run(session.commands.workers()):
-        return Check("queue", "fail", f"{length} calls wait and no worker runs", "start a worker")
-    return Check("queue", "ok", f"{length} calls wait")
+        return Check("queue", "fail", f"{_waiting(length)} and no worker runs", "start a worker")
+    return Check("queue", "ok", _waiting(length))
+
+
+def _waiting(count: int) -> str:
+    return f"{counted(count, 'call')} {'waits' if count == 1 else 'wait'}"
 
 
 def _catalogue(session: Session) -> Check:
@@ -168,7 +172,7 @@ def _catalogue(session: Session) -> Check:
     if states and missing:
         advice = "calls of these wait in vain; start a worker that has them, or wait until they are forgotten"
         return Check("catalogue", "warn", f"offered by no worker that runs: {', '.join(missing)}", advice)
-    return Check("catalogue", "ok", f"{len(known)} tools")
+    return Check("catalogue", "ok", counted(len(known), "tool"))
 
 
 def _dead_letters(session: Session) -> Check:
@@ -197,18 +201,6 @@ _LOOKS: Final[dict[str, Callable[[Session], Check]]] = {
     "dead letters": _dead_letters,
     "rejected": _rejected,
 }
-
-
-def masked(url: str) -> str:
-    """Give a URL without its secrets.
-
-    >>> masked("rediss://me:secret@example.org:6380/0?ssl_cert_reqs=none")
-    'rediss://me:***@example.org:6380/0'
-    """
-    parts = urlsplit(url)
-    login, at, address = parts.netloc.rpartition("@")
-    user, colon, _ = login.partition(":")
-    return urlunsplit((parts.scheme, f"{user}{colon}{'***' if colon else ''}{at}{address}", parts.path, "", ""))
 
 
 def _source(redis_url: str | None) -> str:

@@ -7,11 +7,14 @@ import os
 import signal
 import socket
 import sys
+import warnings
 from typing import Annotated, Any, Literal
 
 import typer
 
+from toolrelay.session import redis_url
 from toolrelay.settings import Settings
+from toolrelay_worker._logs import counted, masked
 from toolrelay_worker.cli.exits import leave
 from toolrelay_worker.cli.options import RedisUrl
 from toolrelay_worker.loading import load_tools
@@ -53,8 +56,9 @@ def _stop_at_once_while_starting() -> None:
 
 def _run(loglevel: LogLevel, tools: list[str]) -> int:
     from celery import signals
+    from celery.exceptions import SecurityWarning
 
-    from toolrelay_worker.app import app, is_replacing, start_anew
+    from toolrelay_worker.app import app, is_replacing, settings, start_anew
 
     asked: list[str] = []
 
@@ -62,16 +66,28 @@ def _run(loglevel: LogLevel, tools: list[str]) -> int:
         asked.append(how)
 
     def welcome(**_: Any) -> None:
-        logger.info("%d tools on offer: %s", len(tools), ", ".join(tools))
+        logger.info("%s on offer: %s", counted(len(tools), "tool"), ", ".join(tools))
 
     signals.worker_shutting_down.connect(note)
     signals.worker_ready.connect(welcome)
+    # It is about pickle, which we never accept, and said at every start of a container whose user is root.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    # Celery writes its words at a shutdown to stdout, which is for answers.
+    sys.__stdout__ = sys.__stderr__  # type: ignore[misc]  # final for all but those who know why
     # Not `app.worker_main`, which keeps the exit code of a worker that could not start to itself.
     celery_worker = app.Worker(
         hostname=f"toolrelay-{os.getpid()}@{socket.gethostname()}",
         loglevel=loglevel,
         without_gossip=True,  # workers meet in the record, not among themselves
         without_mingle=True,
+        quiet=True,  # a banner on stdout
+    )
+    logger.info(
+        "worker on Redis %s, queue %s, namespace %s, %s at a time",
+        masked(redis_url(settings)),
+        settings.queue,
+        settings.namespace,
+        counted(celery_worker.concurrency, "call"),
     )
     celery_worker.start()
     if is_replacing():
