@@ -26,6 +26,8 @@ acts::
 
 from __future__ import annotations
 
+from typing import Final
+
 from toolrelay._categories import ErrorCategory as ErrorCategory
 from toolrelay._categories import classify_error as classify_error
 
@@ -126,8 +128,16 @@ class CallConflictError(ToolrelayError, ValueError):
     """
 
 
+NO_SUCH_CALL: Final = "no such call; it was never enqueued, or its result has expired"
+
+
 class UnknownCall(ToolrelayError, LookupError):
     """There is no record of this ``tool_call_id``: it was never enqueued, or its result has expired."""
+
+    @classmethod
+    def of(cls, *call_ids: str) -> UnknownCall:
+        """Give the exception about these calls, in the same words everywhere."""
+        return cls(f"{', '.join(call_ids)}: {NO_SUCH_CALL}")
 
 
 class ResultTimeout(ToolrelayError, TimeoutError):

@@ -90,7 +90,7 @@ class _Call:
 
     def _found(self, answer: F | None) -> F:
         if answer is None:
-            raise UnknownCall(f"{self.id}: no such call; it was never enqueued, or its result has expired")
+            raise UnknownCall.of(self.id)
         return answer
 
     def _learn(self, watch: Watch, snapshot: Snapshot | None) -> None:

@@ -214,7 +214,8 @@ class TestSubmit:
             {"role": "tool", "tool_call_id": "call_0", "content": "3"},
             {"role": "tool", "tool_call_id": "call_1", "content": "ünïcode"},
         ]
-        assert "math/add  complete" in ended.stderr
+        assert re.search(r"s  tc_\w{24}  math/add  complete", ended.stderr)
+        assert "no worker" not in ended.stderr
 
     def test_a_call_that_fails_is_1_and_still_answered(self, shell: CommandLine) -> None:
         message = chat_message(("math/add", {"a": 1, "b": 2}), ("bad/raise", {}), ("no/such", {}))
@@ -263,6 +264,39 @@ class TestSubmit:
         handle = CallHandle(fleet, call_id)
         assert handle.status() == "running"
         handle.cancel()
+
+    def test_who_waits_where_no_worker_runs_is_told_so_once(self, empty: CommandLine) -> None:
+        message = chat_message(("math/add", {"a": 1, "b": 2}), ("math/add", {"a": 3, "b": 4}))
+
+        ended = empty.run("submit", "-", "--timeout", "1", stdin=message)
+
+        assert ended.code == 4
+        assert ended.stderr.count("no worker") == 1
+        assert (
+            "toolrelay: no worker takes this deployment's calls now; "
+            "start one: toolrelay worker --tools MODULE; see toolrelay doctor"
+        ) in ended.stderr.splitlines()
+
+    def test_who_waits_for_a_tool_that_no_worker_offers_now_is_told_which(
+        self, empty: CommandLine, workers: Workers
+    ) -> None:
+        (gone,) = workers.start(program="toolrelay")
+        workers.start(program="toolrelay", TOOLRELAY_TOOLS="tests.support.old_tools")
+        gone.stop()
+
+        ended = empty.run("submit", "-", "--timeout", "1", stdin=chat_message(("math/add", {"a": 1, "b": 2})))
+
+        assert "toolrelay: no worker takes math/add now; start one" in ended.stderr
+
+    def test_a_message_of_another_format_is_refused_with_the_right_one(self, shell: CommandLine) -> None:
+        message = chat_message(("math/add", {"a": 1, "b": 2}))
+
+        ended = shell.run("submit", "-", "--format", "gemini", stdin=message)
+        without_calls = shell.run("submit", "-", "--format", "gemini", stdin="{}")
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert ended.complaint == "toolrelay: this is no gemini message; it looks like openai"
+        assert without_calls.code == 0
 
     def test_without_waiting_it_prints_ids(self, empty: CommandLine) -> None:
         message = chat_message(("math/add", {"a": 1, "b": 2}), ("math/add", {"a": 3, "b": 4}))
@@ -389,6 +423,7 @@ class TestCalls:
         assert [each.seq for each in updates] == list(range(1, len(updates) + 1))
         assert (updates[0].status, updates[-1].status) == ("pending", "complete")
         assert ended.lines[0].keys() == StatusUpdate.model_fields.keys()
+        assert f"{handle.id}  test/progress  running" in plain.stdout
         assert "3/3" in plain.stdout
 
     def test_watch_is_1_for_a_failure_and_4_when_the_time_is_up(self, shell: CommandLine, fleet: Settings) -> None:
@@ -493,6 +528,7 @@ class TestDoctor:
         assert ended.code == 1
         assert "1 call waits and no worker runs" in ended.stdout
         assert "start a worker" in ended.stdout
+        assert all(len(line) <= 100 and line == line.rstrip() for line in ended.stdout.splitlines())
 
     def test_a_redis_that_forgets_is_found_out(self, empty: CommandLine) -> None:
         forgetful = {"appendonly": "no", "maxmemory": "100mb", "maxmemory-policy": "allkeys-lru"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,11 +21,11 @@ from toolrelay.models import CallStatus, NormalizedToolResult, Progress, StatusU
 from toolrelay.protocol import replies
 from toolrelay_worker import cli
 from toolrelay_worker._logs import masked
-from toolrelay_worker.cli import COMMANDS, exits
+from toolrelay_worker.cli import COMMANDS, calls, exits, fleet
 from toolrelay_worker.cli.exits import ExitCode
 from toolrelay_worker.cli.health import judge
 from toolrelay_worker.cli.live import describe, progress
-from toolrelay_worker.cli.output import as_json, shown
+from toolrelay_worker.cli.output import as_json, row, show, shown, table
 from toolrelay_worker.demo.messages import EXAMPLES
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -61,6 +62,14 @@ def test_an_error_is_explained_on_one_line() -> None:
     assert exits.explain(errors.SettingsError("one\n  two")) == "one two"
 
 
+def test_unknown_calls_are_told_of_in_the_same_words_everywhere() -> None:
+    expected = "no such call; it was never enqueued, or its result has expired"
+
+    assert str(errors.UnknownCall.of("tc_1", "tc_2")) == f"tc_1, tc_2: {expected}"
+    assert calls._CANCELLED[replies.CancelReply.UNKNOWN] == f"unknown: {expected}"
+    assert fleet._REPLAYED[replies.ReplayReply.UNKNOWN] == f"unknown: {expected}"
+
+
 def test_a_bug_is_not_expected_and_shows_its_traceback() -> None:
     assert not isinstance(KeyError("bug"), exits.EXPECTED)
 
@@ -84,6 +93,21 @@ def test_text_from_elsewhere_is_one_line_that_no_terminal_obeys() -> None:
     assert shown("x" * 20, at_most=10) == "x" * 9 + "…"
 
 
+def test_a_table_is_as_wide_as_it_may_be_and_its_lines_end_where_their_text_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = table("", "found")
+    row(made, "ok", "short")
+    row(made, "", "words " * 30)
+
+    show(made, 60)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["    found", "ok  short"]
+    assert len(lines) == 6
+    assert all(len(line) <= 60 and line == line.rstrip() for line in lines)
+
+
 def test_json_is_fit_for_every_terminal_and_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     text = as_json({"a": "é\x9b\ud800\u2028"})
 
@@ -101,6 +125,11 @@ def test_json_is_fit_for_every_terminal_and_pipe(capsys: pytest.CaptureFixture[s
         (Progress(current=20, total=10), "▰▰▰▰▰▰▰▰ 20/10"),
         (Progress(current=-1, total=10), "▱▱▱▱▱▱▱▱ -1/10"),
         (Progress(current=1, total=0, message="a\x1b[2J"), "1 a [2J"),
+        (Progress(current=1 / 3, total=1), "▰▰▱▱▱▱▱▱ 0.333/1"),
+        (Progress(current=66.66666), "66.7"),
+        (Progress(current=1234.5678, total=1234567), "▱▱▱▱▱▱▱▱ 1235/1234567"),
+        (Progress(current=0.000123456), "0.000123"),
+        (Progress(current=2e20), "2e+20"),
     ],
 )
 def test_progress_is_shown_as_far_as_it_is_known(value: Progress, expected: str) -> None:
@@ -132,6 +161,20 @@ def result(**fields: Any) -> NormalizedToolResult:
                 result=result(success=False, error="no\nsuch", error_category=errors.ErrorCategory.NOT_FOUND),
             ),
             "error not_found: no such",
+        ),
+        *(
+            (
+                update(
+                    status=CallStatus.CANCELLED,
+                    result=result(success=False, error=error, error_category=errors.ErrorCategory.CANCELLED),
+                ),
+                expected,
+            )
+            for error, expected in [
+                ("cancelled while it ran", "cancelled while it ran"),
+                ("cancelled", "cancelled"),
+                ("the agent gave up", "cancelled: the agent gave up"),
+            ]
         ),
     ],
 )
@@ -212,6 +255,12 @@ def test_names_in_the_demo_are_legal_on_every_wire(example: Any) -> None:
         ("submit /no/such/file", "", "'/no/such/file' cannot be read"),
         ("submit - --format morse", "{}", "'morse'"),
         ("submit - --first-sequence -1", "{}", "--first-sequence"),
+        ("submit - --plan-id=", "{}", "Invalid value for '--plan-id': it is empty"),
+        ("status ''", "", "Invalid value for 'ID…': it is empty"),
+        ("watch tc_1 ''", "", "it is empty"),
+        ("result ''", "", "Invalid value for 'ID': it is empty"),
+        ("cancel ''", "", "it is empty"),
+        ("replay ''", "", "it is empty"),
         ("submit - --timeout soon", "{}", "--timeout"),
         ("submit", "", "Missing argument"),
         ("status", "", "Missing argument"),
@@ -242,7 +291,7 @@ def test_wrong_usage_and_bad_input_are_2_and_nothing_on_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     data = stdin.encode() if isinstance(stdin, str) else stdin
-    monkeypatch.setattr(sys, "argv", ["toolrelay", *words.split()])
+    monkeypatch.setattr(sys, "argv", ["toolrelay", *shlex.split(words)])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     monkeypatch.setenv("TOOLRELAY_REDIS_URL", "redis://127.0.0.1:1/0")
 

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 import typer
 from pydantic import TypeAdapter
 
-from toolrelay.errors import UnknownCall
+from toolrelay.errors import NO_SUCH_CALL, UnknownCall
 from toolrelay.handles import CallHandle, Turn
 from toolrelay.models import StatusUpdate
 from toolrelay.protocol.replies import CancelReply, Standing
 from toolrelay.session import Session, open_session
 from toolrelay.settings import Settings
 from toolrelay_worker.cli.exits import ExitCode, leave
-from toolrelay_worker.cli.live import describe, said
+from toolrelay_worker.cli.live import describe, failure, said
 from toolrelay_worker.cli.options import AsJson, CallId, CallIds, RedisUrl, Seconds
-from toolrelay_worker.cli.output import as_json, console, emit, note, row, shown, table
+from toolrelay_worker.cli.output import as_json, emit, note, row, show, shown, table
 
 _STANDING: TypeAdapter[Standing] = TypeAdapter(Standing)
 
@@ -59,7 +59,7 @@ def result(
     elif ended.success:
         typer.echo(as_json(ended.output, indent=2))
     else:
-        note(f"{call_id} did not succeed: {ended.error_category}: {ended.error}")
+        note(f"{call_id} did not succeed: {failure(ended)}")
     leave(ExitCode.OK if ended.success else ExitCode.FAILED)
 
 
@@ -70,15 +70,22 @@ def watch(call_ids: CallIds, timeout: Seconds = None, json_: AsJson = False, red
     """
     settings = Settings.load(redis_url=redis_url)
     turn = Turn([CallHandle(settings, call_id) for call_id in dict.fromkeys(call_ids)], None)
+    names = {} if json_ else _tool_names(open_session(settings), call_ids)
     is_good = True
     for update in turn.updates(timeout):
         if json_:
             emit(update.model_dump(mode="json"))
         else:
             at = f"{update.at.astimezone():%H:%M:%S.%f}"[:-3] if update.at else ""
-            typer.echo(f"{at}  {update.tool_call_id}  {shown(describe(update))}")
+            words = (at, update.tool_call_id, names.get(update.tool_call_id, ""), describe(update))
+            typer.echo("  ".join(shown(word) for word in words))
         is_good = is_good and (update.result is None or update.result.success)
     leave(ExitCode.OK if is_good else ExitCode.FAILED)
+
+
+def _tool_names(session: Session, call_ids: Sequence[str]) -> dict[str, str]:
+    standings = session.driver.run_all([session.commands.standing(call_id) for call_id in call_ids])
+    return {each.tool_call_id: each.tool_name for each in standings if each is not None}
 
 
 def cancel(call_ids: CallIds, json_: AsJson = False, redis_url: RedisUrl = None) -> None:
@@ -102,7 +109,7 @@ _CANCELLED = {
     CancelReply.CANCELLED: "cancelled",
     CancelReply.REQUESTED: "requested: its worker is asked to stop it",
     CancelReply.FINISHED: "finished: too late, it has ended",
-    CancelReply.UNKNOWN: "unknown: no such call",
+    CancelReply.UNKNOWN: f"unknown: {NO_SUCH_CALL}",
 }
 
 
@@ -140,7 +147,7 @@ def _print_table(calls: Sequence[Found]) -> None:
     made = table("id", "tool", "status", "attempt", "worker", "")
     for call in calls:
         standing, ended = call.standing, call.last.result
-        bad = "" if ended is None or ended.success else f"{ended.error_category}: {ended.error}"
+        bad = "" if ended is None or ended.success else failure(ended)
         attempt = standing.attempt or ""
         row(
             made,
@@ -151,9 +158,9 @@ def _print_table(calls: Sequence[Found]) -> None:
             standing.worker,
             bad or said(call.last),
         )
-    console().print(made)
+    show(made)
 
 
 def _refuse_unknown(call_ids: Sequence[str]) -> None:
     if call_ids:
-        raise UnknownCall(f"no such call: {', '.join(call_ids)}; never enqueued, or its result has expired")
+        raise UnknownCall.of(*call_ids)

@@ -21,11 +21,13 @@ from toolrelay_worker._logs import counted, masked
 from toolrelay_worker.cli.exits import ExitCode, explain, leave
 from toolrelay_worker.cli.health import heartbeats, trouble_of
 from toolrelay_worker.cli.options import AsJson, RedisUrl
-from toolrelay_worker.cli.output import console, emit, row, table
+from toolrelay_worker.cli.output import emit, row, show, table
 
 State = Literal["ok", "warn", "fail"]
 
 _COLORS: Final[dict[State, str]] = {"ok": "green", "warn": "yellow", "fail": "red"}
+#: Lines are read, and pasted elsewhere: longer ones wrap.
+_WIDTH: Final = 100
 _TIMEOUT: Final = timedelta(seconds=3)
 _OLDEST_REDIS: Final = (6, 2)
 _OLDEST_VALKEY: Final = (7, 2)
@@ -47,14 +49,16 @@ class Check:
 def doctor(json_: AsJson = False, redis_url: RedisUrl = None) -> None:
     """Check settings, Redis and the fleet, and say what to do. Exits with 1 when a check fails, not for a warning."""
     checks = []
-    made = table("", "check", "found", "to do")
+    made = table("", "check", "found")
     for each in examine(redis_url):
         checks.append(each)
         if json_:
             emit(asdict(each))
-        row(made, Text(each.state, style=_COLORS[each.state]), each.check, each.detail, each.advice)
+        row(made, Text(each.state, style=_COLORS[each.state]), each.check, each.detail)
+        if each.advice:
+            row(made, "", "", f"→ {each.advice}")
     if not json_:
-        console().print(made)
+        show(made, _WIDTH)
     leave(ExitCode.FAILED if any(each.state == "fail" for each in checks) else ExitCode.OK)
 
 

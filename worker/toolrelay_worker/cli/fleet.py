@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import TypeAdapter
 
+from toolrelay.errors import NO_SUCH_CALL
 from toolrelay.models import ToolSpec
 from toolrelay.protocol.replies import CatalogueEntry, ReplayReply
 from toolrelay.session import Session, open_session
@@ -14,7 +15,7 @@ from toolrelay.settings import Settings
 from toolrelay_worker.cli.calls import look_up
 from toolrelay_worker.cli.exits import ExitCode, leave
 from toolrelay_worker.cli.options import AsJson, AtMost, CallIds, RedisUrl
-from toolrelay_worker.cli.output import console, emit, note, row, shown, table
+from toolrelay_worker.cli.output import emit, note, row, show, shown, table
 
 _SPEC: TypeAdapter[ToolSpec] = TypeAdapter(ToolSpec)
 
@@ -68,7 +69,7 @@ def replay(call_ids: CallIds, json_: AsJson = False, redis_url: RedisUrl = None)
 _REPLAYED = {
     ReplayReply.OK: "ok: waits for a worker",
     ReplayReply.NOT_DEAD: "not_dead: only a dead letter can be replayed",
-    ReplayReply.UNKNOWN: "unknown: no such call",
+    ReplayReply.UNKNOWN: f"unknown: {NO_SUCH_CALL}",
 }
 
 
@@ -79,7 +80,7 @@ def _print_tools(entries: list[CatalogueEntry]) -> None:
         seconds = f"{policy.timeout.total_seconds():g} s"
         description = spec.description.strip().partition("\n")[0]
         row(made, spec.name, spec.tool_type, seconds, policy.max_attempts, policy.on_lost.value, description)
-    console().print(made)
+    show(made)
 
 
 def _print_rejected(messages: list[str], json_: bool) -> None:
@@ -105,4 +106,4 @@ def _print_dead(session: Session, limit: int, json_: bool) -> None:
             made, each.tool_call_id, each.tool_name, each.attempt, at, each.error_category, shown(each.error or "", 200)
         )
     if results:
-        console().print(made)
+        show(made)

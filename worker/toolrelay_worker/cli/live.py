@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from toolrelay.errors import ResultTimeout
+from toolrelay.errors import ErrorCategory, ResultTimeout
 from toolrelay.handles import CallHandle, Timeout, Turn
 from toolrelay.models import CallStatus, NormalizedToolResult, Progress, StatusUpdate
 from toolrelay.protocol.replies import Standing
@@ -74,7 +74,8 @@ class Board:
     def line(self, update: StatusUpdate) -> str:
         """Give an update as a line, for where no table can be shown."""
         mine = self._rows[update.tool_call_id]
-        words = [f"{time.monotonic() - self._began:6.2f} s", mine.group, mine.tool, describe(update)]
+        first = mine.group if self._group else update.tool_call_id
+        words = [f"{time.monotonic() - self._began:6.2f} s", first, mine.tool, describe(update)]
         if update.status is CallStatus.RUNNING and update.progress is None and update.partial is None:
             words.append(f"attempt {mine.attempt} on {mine.worker}")
         return "  ".join(word for word in words if word)
@@ -103,7 +104,7 @@ class Board:
         line.started = None
         line.seconds = None if result.duration_ms is None else result.duration_ms / 1000
         line.is_bad = not result.success
-        line.said = "" if result.success else f"{result.error_category}: {result.error}"
+        line.said = "" if result.success else failure(result)
 
 
 def follow(board: Board, turn: Turn, console: Console, timeout: Timeout = None) -> None:
@@ -135,6 +136,8 @@ def describe(update: StatusUpdate) -> str:
     words: Sequence[str] = [update.status.value, said(update)]
     if update.result is not None:
         words = [update.status.value, _outcome(update.result)]
+        if words[1].startswith(words[0]):  # "cancelled before it was started"
+            words = words[1:]
     if update.dropped:
         words = [*words, f"({update.dropped} updates before this one are not kept)"]
     return " ".join(word for word in words if word)
@@ -149,21 +152,34 @@ def said(update: StatusUpdate) -> str:
     return f"({update.reason})" if update.reason else ""
 
 
+def failure(result: NormalizedToolResult) -> str:
+    """Give a failed call's category and error; a cancellation's error says what it is by itself."""
+    is_plain = result.error_category is ErrorCategory.CANCELLED and (result.error or "").startswith("cancelled")
+    return str(result.error) if is_plain else f"{result.error_category}: {result.error}"
+
+
 def progress(value: Progress) -> str:
     """Give a tool's progress as a bar, where it knows how much there is, and its words.
 
     >>> progress(Progress(current=3, total=12, message="March"))
     '▰▰▱▱▱▱▱▱ 3/12 March'
     """
-    numbers = f"{value.current:g}"
+    numbers = _number(value.current)
     if value.total:
         done = min(_BAR, max(0, int(_BAR * value.current / value.total)))
-        numbers = f"{'▰' * done}{'▱' * (_BAR - done)} {numbers}/{value.total:g}"
+        numbers = f"{'▰' * done}{'▱' * (_BAR - done)} {numbers}/{_number(value.total)}"
     return shown(f"{numbers} {value.message or ''}", 80)
 
 
+def _number(value: float) -> str:
+    """Give whole numbers as they are, others with three digits that say something."""
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.0f}" if 100 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
 def _outcome(result: NormalizedToolResult) -> str:
-    words = [] if result.success else [f"{result.error_category}: {shown(result.error or '', 200)}"]
+    words = [] if result.success else [shown(failure(result), 220)]
     if result.duration_ms is not None:
         words.append(f"after {result.duration_ms / 1000:.2f} s")
     if result.worker is not None:

@@ -62,6 +62,18 @@ def table(*columns: str, is_fitted: bool = False) -> Table:
     return made
 
 
+def show(made: Table, width: int | None = None) -> None:
+    """Print a table, no wider than ``width``; its lines end where their text ends."""
+    out = console()
+    width = out.width if width is None else min(width, out.width)
+    for line in out.render_lines(made, out.options.update_width(width), pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        text = Text.assemble(*((segment.text, segment.style or "") for segment in line), end="")
+        text.rstrip()
+        out.print(text, soft_wrap=True)
+
+
 def row(made: Table, *cells: Any) -> None:
     """Add a row; text from elsewhere is shown as it is, never as markup."""
     made.add_row(

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from toolrelay.definitions import export_tools
+from toolrelay.errors import InvalidCallError, InvalidPayloadError
 from toolrelay.handles import Turn
 from toolrelay.models import ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.producer import Producer
+from toolrelay.session import open_session
 from toolrelay.translate import read_calls
 from toolrelay_worker.cli.exits import ExitCode, leave
 from toolrelay_worker.cli.files import read_text
 from toolrelay_worker.cli.live import Board, follow
-from toolrelay_worker.cli.options import AsJson, RedisUrl, Seconds
+from toolrelay_worker.cli.options import AsJson, RedisUrl, Seconds, not_empty
 from toolrelay_worker.cli.output import as_json, console, emit, note
+from toolrelay_worker.cli.takers import why_nobody_takes
 
 
 def submit(
     message: Annotated[str, typer.Argument(metavar="FILE|-", help="The model's message, as JSON; - is stdin.")],
     plan_id: Annotated[
-        str, typer.Option(metavar="PLAN", help="The plan of the calls: the same again attaches to the same calls.")
-    ] = "",
+        str | None,
+        typer.Option(
+            metavar="PLAN",
+            help="The plan of the calls: the same again attaches to the same calls.",
+            callback=not_empty,
+        ),
+    ] = None,
     first_sequence: Annotated[int, typer.Option(metavar="N", min=0, help="Place of the first call in the plan.")] = 0,
     provider_format: Annotated[
         ProviderFormat | None, typer.Option("--format", help="The message's format; detected if left out.")
@@ -43,6 +52,7 @@ def submit(
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
     turn = relay.submit(text, provider_format, names=_names(relay, text, provider_format))
     if not turn:
+        _refuse_other_format(text, provider_format)
         note("the message holds no tool calls")
     if not wait:
         _print_calls(relay, turn, json_)
@@ -63,10 +73,23 @@ def _names(relay: Producer, text: str, provider_format: ProviderFormat | None) -
     return export_tools(relay.tools(), calls[0].provider_format).names if calls else None
 
 
+def _refuse_other_format(text: str, chosen: ProviderFormat | None) -> None:
+    """Raise ``InvalidPayloadError`` when a message without calls in the ``chosen`` format has some in another."""
+    found = []
+    if chosen is not None:
+        with suppress(InvalidCallError):  # nobody's message, so it may as well be one of the chosen format
+            found = read_calls(text)
+    if found:
+        raise InvalidPayloadError(f"this is no {chosen} message; it looks like {found[0].provider_format}")
+
+
 def _follow(relay: Producer, turn: Turn, timeout: float | None) -> None:
     board = Board(relay.settings)
     for handle in turn:
         board.add(handle)
+    warning = why_nobody_takes(open_session(relay.settings), turn.requests)
+    if warning is not None:
+        note(warning)
     try:
         follow(board, turn, console(stderr=True), timeout)
     except KeyboardInterrupt:
