@@ -306,3 +306,4 @@ def test_in_a_mixed_fleet_a_call_waits_for_a_worker_that_has_its_tool(relay: Pro
 
     assert (result.output, result.attempt) == (3, 1)
     assert str(result.worker).endswith(f":{new.pid}")
+    assert old.log.count("elsewhere") == 1  # however often the call came by

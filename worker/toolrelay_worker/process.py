@@ -216,6 +216,7 @@ class WorkerProcess:
         if len(fragment) <= limit or (size := utf8_size(outcome.output)) <= limit:
             return outcome, fragment
         text = f"the output is {size} bytes of JSON, the limit is {limit} (TOOLRELAY_MAX_OUTPUT_BYTES); ask for less"
+        logger.warning("an output is given up: %s", text)
         outcome = replace(
             outcome, success=False, output=None, error=text, error_category=ErrorCategory.RESOURCE, retryable=False
         )
