@@ -4,6 +4,8 @@ The one place where they stand: ``test_reading`` fails on a disagreement that is
 ``docs/disagreements.md`` is written from here by ``python -m tests.oracles.disagreements``.
 """
 
+# the cells of a table
+
 from __future__ import annotations
 
 from itertools import chain

@@ -443,3 +443,17 @@ def test_a_call_in_the_text_that_is_cut_off_does_not_run() -> None:
     assert calls[0].arguments == {"a": "</tool_call>"}
     assert calls[1].problem is not None
     assert calls[1].problem.kind in (ProblemKind.NO_NAME, ProblemKind.TRUNCATED)
+
+
+def test_streams_have_what_the_providers_sdks_take_from_them_without_asking() -> None:
+    calls = [NormalizedToolRequest(tool_name="clock", provider_call_id="c1")]
+
+    anthropic = stream_calls(calls, "anthropic", head={"usage": {"input_tokens": 7, "output_tokens": 3}})
+    responses = stream_calls(calls, "openai_responses")
+
+    assert anthropic[0]["message"]["usage"] == {"input_tokens": 7, "output_tokens": 3}
+    assert anthropic[-2]["usage"] == {"output_tokens": 3}
+    assert stream_calls(calls, "anthropic")[-2]["usage"] == {"output_tokens": 0}
+    items = [event["item"]["id"] for event in responses if "item" in event]
+    places = [event["item_id"] for event in responses if "item_id" in event]
+    assert {*items, *places} == {"fc_c1"}

@@ -57,7 +57,7 @@ def _echoes(call: WrittenCall) -> Wire:
 
 def stream_of(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
     """Write the events of a response that holds these calls."""
-    items = [item_of(call) for call in calls]
+    items = [{**item_of(call), "id": _item_id(call)} for call in calls]
     response = {"object": "response", **head}
     events: list[Wire] = [{"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}]
     for index, (call, item) in enumerate(zip(calls, items, strict=True)):
@@ -66,8 +66,13 @@ def stream_of(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
+def _item_id(call: WrittenCall) -> str:
+    return f"{'ctc' if call.is_custom else 'fc'}_{call.call_id}"
+
+
 def _item_events(call: WrittenCall, item: Wire, index: int, cut: Cut) -> list[Wire]:
     place: dict[str, Any] = {"output_index": index}
+    of_item = {"item_id": item["id"], **place}  # the SDK's types want both
     added = dict(item)
     if "status" in added:
         added["status"] = "in_progress"
@@ -76,8 +81,8 @@ def _item_events(call: WrittenCall, item: Wire, index: int, cut: Cut) -> list[Wi
     if name is not None:
         key = _ITEMS[call.request.kind][1]
         added[key] = ""
-        between = [{"type": f"{name}.delta", "delta": piece, **place} for piece in cut(_text(call))]
-        between.append({"type": f"{name}.done", key: _text(call), **place})
+        between = [{"type": f"{name}.delta", "delta": piece, **of_item} for piece in cut(_text(call))]
+        between.append({"type": f"{name}.done", key: _text(call), **of_item})
     start: Wire = {"type": "response.output_item.added", "item": added, **place}
     end: Wire = {"type": "response.output_item.done", "item": item, **place}
     return [start, *between, end]

@@ -218,7 +218,9 @@ def _tool_use(call: WrittenCall, arguments: Wire) -> Wire:
 
 def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
     """Write message events: a block a call, its input in pieces."""
-    message = {"type": "message", "role": "assistant", **head, "content": [], "stop_reason": None}
+    usage = as_dict(head.get("usage")) or {"input_tokens": 0, "output_tokens": 0}
+    message = {"type": "message", "role": "assistant", "usage": usage, **head, "content": []}
+    message |= {"stop_reason": None, "stop_sequence": None}
     events: list[Wire] = [{"type": "message_start", "message": message}]
     for index, call in enumerate(calls):
         events.append({"type": "content_block_start", "index": index, "content_block": _tool_use(call, {})})
@@ -226,5 +228,8 @@ def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wir
             delta = {"type": "input_json_delta", "partial_json": piece}
             events.append({"type": "content_block_delta", "index": index, "delta": delta})
         events.append({"type": "content_block_stop", "index": index})
-    events.append({"type": "message_delta", "delta": {"stop_reason": "tool_use" if calls else "end_turn"}})
+    end = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    # the SDK's accumulator takes the count from here without asking whether there is one
+    counted = {"output_tokens": usage.get("output_tokens", 0)}
+    events.append({"type": "message_delta", "delta": end, "usage": counted})
     return [*events, {"type": "message_stop"}]
