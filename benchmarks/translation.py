@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 ROUNDS: Final = 15
 BLOCK_SECONDS: Final = 0.03
-IMPORTS: Final = 7
+IMPORTS: Final = 15
 MAX_IMPORT_MS: Final = 300
 SDKS: Final = ("openai", "anthropic", "google.genai", "langchain_core", "mcp", "llm_rosetta", "litellm", "boto3")
 

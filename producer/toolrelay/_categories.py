@@ -6,6 +6,7 @@ Types are told apart by name where they belong to libraries that toolrelay does 
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -143,10 +144,15 @@ _WORDS: Final[tuple[tuple[ErrorCategory, tuple[str, ...]], ...]] = (
     (ErrorCategory.CANCELLED, ("cancelled", "canceled", "revoked")),
 )
 
-_PATTERNS: Final = tuple(
-    (category, re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, words)) + r")(?!\w)", re.IGNORECASE))
-    for category, words in _WORDS
-)
+
+@functools.cache  # compiled when a text is first read: no failure, no patterns
+def _patterns() -> tuple[tuple[ErrorCategory, re.Pattern[str]], ...]:
+    return tuple(
+        (category, re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, words)) + r")(?!\w)", re.IGNORECASE))
+        for category, words in _WORDS
+    )
+
+
 _STATUS_IN_TEXT: Final = re.compile(
     r"\b(?:http|status)(?:/[\d.]+)?(?: (?:status|code|error))*[ :=]*([45]\d\d)\b", re.IGNORECASE
 )
@@ -240,7 +246,7 @@ def _by_text(text: str) -> ErrorCategory:
     status = _STATUS_IN_TEXT.search(unquoted)
     if status is not None:
         return _by_status(int(status[1])) or ErrorCategory.EXECUTION
-    for category, pattern in _PATTERNS:
+    for category, pattern in _patterns():
         if pattern.search(unquoted):
             return category
     return ErrorCategory.EXECUTION

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._json import JsonFault, decode_fast, decode_whole, is_plain, plain_object, too_deep
 from toolrelay.formats._plain import json_copy
-from toolrelay.formats._repair import repair
 from toolrelay.formats._text import well_formed
 from toolrelay.models import CallProblem, ProblemKind, Repair
 
@@ -102,6 +101,8 @@ def _decode_or_repair(text: str) -> tuple[Any, list[Repair]]:
     try:
         value, repeated = decode_whole(text)
     except json.JSONDecodeError as fault:
+        from toolrelay.formats._repair import repair  # whoever reads only good arguments does not pay for it
+
         value, how, repeated = repair(text, fault)
         repairs = [Repair(kind="json_syntax", detail=how)]
     kept = "the key stood there more than once; the last value was taken"
