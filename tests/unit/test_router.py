@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import toolrelay_worker
 from toolrelay.errors import InvalidPayloadError, UnknownProviderFormatError
 from toolrelay.ids import tool_call_id
 from toolrelay.models import CallStatus, StatusUpdate
@@ -172,31 +169,3 @@ def test_a_tool_may_route_another_call(registry: ToolRegistry, router: ToolCallR
 
 def test_a_router_without_a_runner_shares_the_processs_one(registry: ToolRegistry) -> None:
     assert ToolCallRouter(registry, "plan-001").route(ECHO).success
-
-
-def test_the_public_names_are_these() -> None:
-    assert sorted(toolrelay_worker.__all__) == [
-        "Outcome",
-        "PartialOutput",
-        "RegisteredTool",
-        "StopSignal",
-        "ToolCallRouter",
-        "ToolContext",
-        "ToolOutcome",
-        "ToolRegistry",
-        "ToolRetry",
-        "ToolRunner",
-        "ToolSpec",
-        "default_registry",
-        "execute",
-        "tool",
-    ]
-    assert all(hasattr(toolrelay_worker, name) for name in toolrelay_worker.__all__)
-
-
-def test_importing_the_package_imports_neither_celery_nor_redis() -> None:
-    script = "import sys, toolrelay_worker; print([n for n in ('celery', 'kombu', 'redis') if n in sys.modules])"
-
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
-
-    assert done.stdout == "[]\n"
