@@ -36,7 +36,7 @@ def read_failure(error: BaseException | Mapping[str, Any] | str, *, now: datetim
     Failure(category=<ErrorCategory.RATE_LIMIT: 'rate_limit'>, retryable=True, retry_after_ms=7000)
     """
     category = classify_error(_described(error) if isinstance(error, Mapping) else error)
-    return Failure(category, category.is_retryable, _wait(error, now))
+    return Failure(category, category.is_retryable, retry_after_ms(error, now=now))
 
 
 def _described(error: Mapping[str, Any]) -> str:
@@ -47,7 +47,12 @@ def _described(error: Mapping[str, Any]) -> str:
     return f"HTTP {status} {said}" if isinstance(status, int) and 100 <= status < 600 else said
 
 
-def _wait(error: Any, now: datetime | None) -> int | None:
+def retry_after_ms(error: BaseException | Mapping[str, Any] | str, *, now: datetime | None = None) -> int | None:
+    """Read how many milliseconds a failure asks to wait; ``None`` when it does not say, or says nonsense.
+
+    An exception's own ``retry_after`` (seconds or ``timedelta``) comes first, then the headers of its response,
+    ``retry-after-ms`` and ``Retry-After`` in seconds or as a date (RFC 9110, 10.2.3), then its text.
+    """
     if isinstance(error, str):
         return _in_text(error)
     own = _milliseconds(getattr(error, "retry_after", None))

@@ -9,8 +9,9 @@ import pytest
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.models import CallStatus, ExecutionPolicy, OnLost
+from toolrelay.upstream import retry_after_ms
 from toolrelay_worker.execution import Outcome
-from toolrelay_worker.retries import ToolRetry, next_delay, retry_after_ms
+from toolrelay_worker.retries import ToolRetry, next_delay
 
 POLICY = ExecutionPolicy(
     max_attempts=10,
@@ -112,11 +113,12 @@ class Busy(Exception):
         (with_headers(Retry_After="tomorrow"), None),
         (with_headers(), None),
         (ValueError("no"), None),
+        (ValueError("429 Too Many Requests, Retry-After: 3"), 3000),
     ],
     ids=repr,
 )
 def test_how_long_an_exception_asks_to_wait(exception: BaseException, expected: int | None) -> None:
-    assert retry_after_ms(exception, NOW) == expected
+    assert retry_after_ms(exception, now=NOW) == expected
 
 
 def test_a_retry_is_only_asked_for_what_may_pass() -> None:

@@ -18,11 +18,12 @@ from typing import Any, TypeAlias, TypeVar
 from toolrelay.errors import ErrorCategory, SchemaMismatchError, classify_error
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, Repair
 from toolrelay.resolution import unknown_tool
+from toolrelay.upstream import retry_after_ms
 from toolrelay_worker._logs import one_line, plain_traceback
 from toolrelay_worker.context import ToolContext, UpdateSink
 from toolrelay_worker.outputs import to_json
 from toolrelay_worker.registry import RegisteredTool, ToolOutcome, ToolRegistry
-from toolrelay_worker.retries import ToolRetry, retry_after_ms
+from toolrelay_worker.retries import ToolRetry
 from toolrelay_worker.runners import Ended, Raised, Returned, Stopped, StopSignal, TimedOut, ToolRunner
 
 T = TypeVar("T")

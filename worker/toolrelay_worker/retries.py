@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from datetime import timedelta
+from typing import Protocol
 
 from toolrelay.errors import ErrorCategory, ToolrelayError
 from toolrelay.models import CallStatus, ExecutionPolicy, OnLost
@@ -73,44 +71,3 @@ def next_delay(policy: ExecutionPolicy, outcome: FailedAttempt, attempt: int, ji
     longest = policy.max_retry_delay / 2**doublings
     delay = policy.max_retry_delay if policy.retry_delay >= longest else policy.retry_delay * 2**doublings
     return max(asked, delay * (0.5 + 0.5 * min(max(jitter, 0.0), 1.0)))
-
-
-def retry_after_ms(exception: BaseException, now: datetime | None = None) -> int | None:
-    """Read how long an exception asks to wait: ``retry_after`` (seconds or ``timedelta``), or its response's header.
-
-    The headers are ``retry-after-ms`` and ``Retry-After`` in seconds or as a date (RFC 9110, 10.2.3). ``None`` when it
-    does not say, or says nonsense.
-    """
-    own = _milliseconds(getattr(exception, "retry_after", None))
-    if own is not None:
-        return own
-    headers = getattr(getattr(exception, "response", None), "headers", None)
-    read = getattr(headers, "get", None)
-    if not callable(read):
-        return None
-    precise = _milliseconds(read("retry-after-ms"), scale=1)
-    return _header(read("retry-after") or read("Retry-After"), now) if precise is None else precise
-
-
-def _header(value: Any, now: datetime | None) -> int | None:
-    seconds = _milliseconds(value)
-    if seconds is not None or not isinstance(value, str):
-        return seconds
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0, _milliseconds(moment - (now or datetime.now(UTC))) or 0)
-
-
-def _milliseconds(value: Any, scale: int = 1000) -> int | None:
-    if isinstance(value, timedelta):
-        value, scale = value.total_seconds(), 1000
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value) * scale
-    except (ValueError, OverflowError):
-        return None
-    return math.ceil(number) if math.isfinite(number) and number >= 0 else None
