@@ -136,7 +136,9 @@ ANTHROPIC_STRICT_WORDS = {
 
 def check_gemini(part: dict[str, Any]) -> None:
     assert part.keys() <= GEMINI_WORDS
+    assert part.keys() == {"anyOf"} or "type" in part
     assert ("type" in part) != ("anyOf" in part)
+    assert "anyOf" not in part or part.keys() == {"anyOf"}
     assert isinstance(part.get("type", ""), str)
     assert "enum" not in part or part["type"] == "string"
     assert all(isinstance(value, str) and value for value in part.get("enum", ["x"]))
@@ -321,6 +323,21 @@ def test_limits_go_where_a_model_reads_them() -> None:
 
     assert exported.schema["properties"]["n"]["description"] == "Share. (greater than 0; a multiple of 0.5)"
     assert [loss.what for loss in exported.losses] == ["exclusiveMinimum", "multipleOf"]
+
+
+def test_gemini_is_told_in_each_alternative_what_vertex_refuses_beside_them() -> None:
+    limited = {"type": "number", "multipleOf": 2}
+    union = {"anyOf": [{"type": "string"}, limited, {"type": "null"}], "description": "How many.", "default": "all"}
+
+    exported = to_gemini({"properties": {"n": union}})
+
+    assert exported.schema["properties"]["n"] == {
+        "anyOf": [
+            {"type": "string", "nullable": True, "description": "How many."},
+            {"type": "number", "nullable": True, "description": "How many. (a multiple of 2)"},
+        ]
+    }
+    assert ("/properties/n/default", "default") in [loss[:2] for loss in exported.losses]
 
 
 @pytest.mark.parametrize("keyword", ["properties", "anyOf", "allOf"])

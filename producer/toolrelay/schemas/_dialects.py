@@ -31,6 +31,8 @@ class Dialect:
     annotations: frozenset[str]
     has_nullable: bool = False
     """``nullable: true`` beside one type, instead of a list of types."""
+    is_union_alone: bool = False
+    """Nothing may stand beside ``anyOf``: Vertex AI refuses the whole request."""
     is_enum_text: bool = False
     """Members of an ``enum`` are non-empty strings."""
     is_closed: bool = False
@@ -65,6 +67,7 @@ GEMINI_PARAMETERS: Final = Dialect(
     formats=frozenset({"date-time", "enum", "float", "double", "int32", "int64"}),
     annotations=frozenset({"description", "default"}),
     has_nullable=True,
+    is_union_alone=True,
     is_enum_text=True,
     parameter_names=_GEMINI_NAMES,
 )

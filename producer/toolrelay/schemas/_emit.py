@@ -120,7 +120,18 @@ class Emitter:
         is_told_twice = "description" in written and "description" in shape.annotations
         told: list[str] = [written.pop("description")] if is_told_twice else []
         self._annotate(written, shape.annotations, shape.place, told)
-        return written, names
+        return self._spread(written, shape.place), names
+
+    def _spread(self, written: Schema, place: Place) -> Schema:
+        """Say in each alternative what may not stand beside them."""
+        if not self._dialect.is_union_alone or "anyOf" not in written:
+            return written
+        if "default" in written:
+            why = f"{self._dialect.title} has no place for it beside alternatives"
+            self._losses.add(f"{place.pointer}/default", "default", why)
+        beside = {keyword: written[keyword] for keyword in ("nullable",) if keyword in written}
+        told = written.get("description")
+        return {"anyOf": [{**alternative, **beside, **_told(told, alternative)} for alternative in written["anyOf"]]}
 
     def _beside_reference(self, shape: Shape, reference: Schema) -> Schema:
         description = shape.annotations.get("description")
@@ -142,12 +153,12 @@ class Emitter:
         written: Schema = {}
         if not self._dialect.has_untyped:
             scalars: list[Schema] = [{"type": self._type(name)} for name in (*_SCALARS, "object")]
-            items: Schema = {"anyOf": scalars, "nullable": True}
+            items = self._spread({"anyOf": scalars, "nullable": True}, shape.place)
             written = {"anyOf": [*scalars, {"type": self._type("array"), "items": items}], "nullable": True}
             why = f"{self._dialect.title} wants a type: any but lists within lists are offered"
             self._losses.add(shape.place.pointer, "type", why)
         self._annotate(written, shape.annotations, shape.place)
-        return written
+        return self._spread(written, shape.place)
 
     def _option(self, option: Option) -> Written:
         if RECURSION in option.keywords:
@@ -280,6 +291,11 @@ def nullable(written: Schema, dialect: Dialect) -> Schema:
     outside = {keyword: value for keyword, value in written.items() if keyword in ANNOTATIONS}
     inside = {keyword: value for keyword, value in written.items() if keyword not in ANNOTATIONS}
     return {**outside, "anyOf": [inside, {"type": "null"}]}
+
+
+def _told(description: str | None, alternative: Schema) -> Schema:
+    own = alternative.get("description")
+    return {"description": f"{description} ({own})" if own else description} if description else {}
 
 
 def _is_made_of_name(keyword: str, value: Any, place: Place) -> bool:
