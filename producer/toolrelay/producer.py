@@ -136,11 +136,21 @@ class _Producer:
         return _with_metadata([request], metadata)
 
     def _read_all(
-        self, message: object, provider_format: ProviderFormat | str | None, names: Any, metadata: Payload | None
+        self,
+        message: object,
+        provider_format: ProviderFormat | str | None,
+        metadata: Payload | None,
+        *,
+        names: Any,
+        text_calls: bool,
     ) -> list[NormalizedToolRequest]:
         limit = self.settings.max_arguments_bytes
-        requests = read_calls(message, provider_format, names=names, max_arguments_bytes=limit)
+        requests = read_calls(message, provider_format, names=names, text_calls=text_calls, max_arguments_bytes=limit)
         return _with_metadata(requests, metadata)
+
+    def _assembler(self, provider_format: ProviderFormat | str, *, names: Any, text_calls: bool) -> StreamAssembler:
+        limit = self.settings.max_arguments_bytes
+        return StreamAssembler(provider_format, names=names, text_calls=text_calls, max_arguments_bytes=limit)
 
     def _prepare(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[_Outgoing]:
         limit = self.settings.max_arguments_bytes
@@ -192,20 +202,23 @@ class Producer(_Producer):
         provider_format: ProviderFormat | str | None = None,
         *,
         names: Any = None,
+        text_calls: bool = False,
         sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> Turn:
         """Enqueue every client-side call of a model's message, in one round trip; without calls the turn is empty.
 
-        ``message`` is what ``read_calls`` takes. ``names`` is the name map of ``export_tools``; ``provider_metadata``
-        comes back in every result. A call that cannot run gets its error result at once, beside its siblings.
-        ``sequence`` is the first call's place in the plan; ``None`` is the next one.
+        ``message``, ``names`` (the name map of ``export_tools``) and ``text_calls`` are what ``read_calls`` takes;
+        ``provider_metadata`` comes back in every result. A call that cannot run gets its error result at once, beside
+        its siblings. ``sequence`` is the first call's place in the plan; ``None`` is the next one.
 
         Raises ``InvalidCallError`` for what is no message; ``CallConflictError``, the other calls being enqueued;
         ``BrokerUnavailable``, after which calls may have arrived: submit again with the ``sequence`` that
         ``next_sequence`` had before, and those that have are attached to, not run twice.
         """
-        return self._turn(self._read_all(message, provider_format, names, provider_metadata), sequence)
+        return self._turn(
+            self._read_all(message, provider_format, provider_metadata, names=names, text_calls=text_calls), sequence
+        )
 
     def enqueue(
         self,
@@ -227,6 +240,7 @@ class Producer(_Producer):
         provider_format: ProviderFormat | str,
         *,
         names: Any = None,
+        text_calls: bool = False,
         sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> StreamingTurn:
@@ -245,7 +259,7 @@ class Producer(_Producer):
 
         Raises ``UnknownProviderFormatError``; the iteration raises as ``submit``, and what the stream itself raises.
         """
-        assembler = StreamAssembler(provider_format, names=names, max_arguments_bytes=self.settings.max_arguments_bytes)
+        assembler = self._assembler(provider_format, names=names, text_calls=text_calls)
         place = self._begin_stream(sequence, provider_metadata)
         return StreamingTurn(events, assembler, place, _Stream(self, is_counted=sequence is None))
 
@@ -338,11 +352,14 @@ class AsyncProducer(_Producer):
         provider_format: ProviderFormat | str | None = None,
         *,
         names: Any = None,
+        text_calls: bool = False,
         sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> AsyncTurn:
         """As ``Producer.submit``."""
-        return await self._turn(self._read_all(message, provider_format, names, provider_metadata), sequence)
+        return await self._turn(
+            self._read_all(message, provider_format, provider_metadata, names=names, text_calls=text_calls), sequence
+        )
 
     async def enqueue(
         self,
@@ -362,11 +379,12 @@ class AsyncProducer(_Producer):
         provider_format: ProviderFormat | str,
         *,
         names: Any = None,
+        text_calls: bool = False,
         sequence: int | None = None,
         provider_metadata: Payload | None = None,
     ) -> AsyncStreamingTurn:
         """As ``Producer.stream``, over an asynchronous stream: ``async for``, then ``await streaming.turn()``."""
-        assembler = StreamAssembler(provider_format, names=names, max_arguments_bytes=self.settings.max_arguments_bytes)
+        assembler = self._assembler(provider_format, names=names, text_calls=text_calls)
         place = self._begin_stream(sequence, provider_metadata)
         return AsyncStreamingTurn(events, assembler, place, _AsyncStream(self, is_counted=sequence is None))
 

@@ -9,6 +9,7 @@ the plan, whenever it is enqueued.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any, Generic, Protocol, TypeVar
 
 from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
@@ -147,10 +148,11 @@ class StreamingTurn:
             self._send(sorting.take_rest())
             self._turn = Turn(sorting.in_order(), sorting.assembler.provider_format)
         finally:
-            if self._turn is None:
-                for handle in sorting.in_order():
-                    handle.cancel()
-            self._sender.close(sorting.count)
+            with ExitStack() as ending:  # each is done, whatever becomes of the others
+                ending.callback(self._sender.close, sorting.count)
+                if self._turn is None:
+                    for handle in sorting.in_order():
+                        ending.callback(handle.cancel)
 
     def _settle(self) -> None:
         sorting = self._sorting
@@ -219,10 +221,11 @@ class AsyncStreamingTurn:
             await self._send(sorting.take_rest())
             self._turn = AsyncTurn(sorting.in_order(), sorting.assembler.provider_format)
         finally:
-            self._sender.close(sorting.count)
-            if self._turn is None:
-                for handle in sorting.in_order():
-                    await handle.cancel()
+            async with AsyncExitStack() as ending:  # each is done, whatever becomes of the others
+                ending.callback(self._sender.close, sorting.count)
+                if self._turn is None:
+                    for handle in sorting.in_order():
+                        ending.push_async_callback(handle.cancel)
 
     async def _settle(self) -> None:
         sorting = self._sorting

@@ -11,7 +11,8 @@ from toolrelay.formats._events import EventText, dicts_in
 from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._protocol import Wire
 from toolrelay.formats._requests import request_of
-from toolrelay.formats._stream import MAX_CALLS, Drafts, StreamFault
+from toolrelay.formats._stream import MAX_CALLS, Drafts, StreamFault, StreamReader
+from toolrelay.formats._text_calls import TextCallStream
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.translate import format_named
 
@@ -36,8 +37,9 @@ class StreamAssembler:
     >>> [call.tool_name for call in stream.feed({"type": "content_block_stop", "index": 0})]
     ['clock']
 
-    ``names`` (a mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back. Memory is
-    bounded by ``max_arguments_bytes`` a call and ``max_calls`` calls.
+    ``names`` (a mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back. ``text_calls``
+    also reads calls that a model wrote into its text, in ``<tool_call>`` tags, where a Chat choice has no others; they
+    come when it ends. Memory is bounded by ``max_arguments_bytes`` a call and ``max_calls`` calls.
 
     Raises ``UnknownProviderFormatError``.
     """
@@ -47,6 +49,7 @@ class StreamAssembler:
         provider_format: ProviderFormat | str,
         *,
         names: Names | None = None,
+        text_calls: bool = False,
         max_arguments_bytes: int = MAX_ARGUMENTS_BYTES,
         max_calls: int = MAX_CALLS,
     ) -> None:
@@ -54,7 +57,9 @@ class StreamAssembler:
         self._decode = decoder_of(names)
         self._max_arguments_bytes = max_arguments_bytes
         self._drafts = Drafts(max_arguments_bytes, max_calls)
-        self._reader = FORMATS[self.provider_format].open_stream(self._drafts)
+        self._reader: StreamReader = FORMATS[self.provider_format].open_stream(self._drafts)
+        if text_calls and self.provider_format is ProviderFormat.OPENAI:
+            self._reader = TextCallStream(self._reader, self._drafts, max_arguments_bytes)
         self._text: EventText | None = None
         self._given: dict[int, NormalizedToolRequest] = {}
         self._max_given = 2 * max_calls
@@ -151,13 +156,18 @@ class StreamAssembler:
 
 
 def read_stream(
-    events: Iterable[Any], provider_format: ProviderFormat | str, *, names: Names | None = None
+    events: Iterable[Any],
+    provider_format: ProviderFormat | str,
+    *,
+    names: Names | None = None,
+    text_calls: bool = False,
 ) -> list[NormalizedToolRequest]:
     """Read a stream to its end: every call, in the model's order, as it stands when all is said.
 
+    ``names`` and ``text_calls`` are those of ``StreamAssembler``.
     Raises ``UnknownProviderFormatError``, and whatever ``events`` raises.
     """
-    assembler = StreamAssembler(provider_format, names=names)
+    assembler = StreamAssembler(provider_format, names=names, text_calls=text_calls)
     calls: dict[int | None, NormalizedToolRequest] = {}
     for event in events:
         calls.update((call.sequence, call) for call in assembler.feed(event))

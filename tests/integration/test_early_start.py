@@ -11,9 +11,12 @@ import pytest
 
 from tests.support.waiting import wait_until
 from tests.support.workers import Workers
+from toolrelay.errors import BrokerUnavailable
+from toolrelay.handles import CallHandle
 from toolrelay.models import CallStatus
 from toolrelay.producer import AsyncProducer, Producer
 from toolrelay.protocol.commands import Commands
+from toolrelay.protocol.replies import CancelReply
 from toolrelay.settings import Settings
 
 Event = dict[str, Any]
@@ -110,6 +113,33 @@ def test_what_was_started_is_cancelled_when_the_stream_fails(relay: Producer, wo
     with pytest.raises(RuntimeError, match="broken off"):
         _ = streaming.turn
     assert relay.next_sequence == 1  # the place stays taken
+
+
+def test_a_cancel_that_fails_keeps_no_other_call_running_and_no_place_taken(
+    relay: Producer, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers.start(1)
+    cancel = CallHandle.cancel
+
+    def cancel_all_but_the_last(handle: CallHandle) -> CancelReply:
+        if handle.id != streaming.handles[-1].id:
+            raise BrokerUnavailable("the connection went away")
+        return cancel(handle)
+
+    def events() -> Iterator[Event]:
+        yield from [*block(0, "slow/reading", {"seconds": 30}), *block(1, "slow/reading", {"seconds": 30})]
+        raise Broken
+
+    monkeypatch.setattr(CallHandle, "cancel", cancel_all_but_the_last)
+    streaming = relay.stream(events(), "anthropic")
+    with pytest.raises(BrokerUnavailable):
+        for _ in streaming:
+            pass
+    first, last = streaming.handles
+
+    wait_until(lambda: last.status() is CallStatus.CANCELLED, "the other call to be cancelled")
+    assert relay.next_sequence == 2
+    cancel(first)
 
 
 def test_a_call_that_the_stream_takes_back_is_cancelled_or_never_started(relay: Producer, workers: Workers) -> None:

@@ -24,7 +24,7 @@ from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
-_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
+CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
 _LEGACY: Final = "legacy_function_call"
 _FUNCTION: Final = CallKind.FUNCTION  # a name of the module is found sooner than a member of an enum
 #: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
@@ -82,7 +82,7 @@ def _in_choice(choice: Wire) -> list[FoundCall]:
     reason = choice.get("finish_reason")
     if type(reason) is not str:
         reason = word(choice, "finish_reason", "done_reason")
-    if reason in _CUT_OFF:
+    if reason in CUT_OFF:
         cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
     return calls
 
@@ -143,7 +143,7 @@ class Stream:
             self._delta(deltas, delta)
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
-            deltas.settle(reason if reason in _CUT_OFF else None)
+            deltas.settle(reason if reason in CUT_OFF else None)
             self._drafts.is_ended = True
 
     def _deltas_of(self, index: Any) -> Deltas:
@@ -184,7 +184,7 @@ class Stream:
         calls = _in_choice(event)
         for call in calls:
             self._drafts.whole(call)
-        if word(event, "done_reason") in _CUT_OFF and not calls:
+        if word(event, "done_reason") in CUT_OFF and not calls:
             self._drafts.cut_off_last("the call is truncated: the model was stopped while it wrote it")
         self._drafts.is_ended = bool(event.get("done", True))
 
