@@ -25,7 +25,7 @@ demo: $(STAMP) ## run messages of six providers on two worker processes and an e
 
 test: $(STAMP) ## run every test: unit, integration, acceptance, features
 	@$(BIN)/python -m behave --format progress --no-capture features
-	@$(BIN)/python -m pytest
+	@TOOLRELAY_FUZZ_PAYLOADS=100000 $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 features: $(STAMP) ## run only features/, the promises to users
 	@$(BIN)/python -m behave features
@@ -62,5 +62,5 @@ bench-translation: $(ORACLES_STAMP) ## reading and writing tool calls beside oth
 oracles: $(ORACLES_STAMP) ## hold what is read and written against the providers' SDKs, which it installs
 	@$(ORACLES)/bin/python -m pytest tests/oracles
 
-chaos: $(STAMP) ## the long runs: deeper walks through the record, 100,000 broken payloads a format
-	@TOOLRELAY_FUZZ_PAYLOADS=100000 $(BIN)/python -m pytest tests/chaos tests/unit/test_fuzz.py
+chaos: $(STAMP) ## the long run: deeper walks through the record
+	@$(BIN)/python -m pytest tests/chaos

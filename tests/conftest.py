@@ -18,8 +18,18 @@ from toolrelay.producer import Producer
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
 
+#: their tests start servers and worker processes, and wait for them most of the time
+SERVICES = frozenset({"integration", "acceptance"})
+
 #: gives the names of our threads that the test has started and that live
 OwnThreads = Callable[[], list[str]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests that start services one after the other when a run is spread over processes (``make test``)."""
+    for item in items:
+        if SERVICES.intersection(item.path.relative_to(Path(__file__).parent).parts):
+            item.add_marker(pytest.mark.xdist_group("services"))
 
 
 @pytest.fixture(autouse=True)
