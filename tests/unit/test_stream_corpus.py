@@ -125,11 +125,24 @@ def test_other_deltas_make_the_same_calls(entry: dict[str, Any], cut: Cut) -> No
     assert load(entry["expected"]) == shown(calls)
 
 
+LAYOUTS: dict[str, Callable[[list[Any]], str]] = {
+    "server-sent events": as_sse,
+    "one a line": lambda events: "".join(json.dumps(event) + "\n" for event in events),
+    "an array": lambda events: json.dumps(events, indent=2),
+    "an array, an event a line": lambda events: "[" + "\n,\r\n".join(map(json.dumps, events)) + "\n]\n",
+    "an array on one line": lambda events: json.dumps(events, ensure_ascii=False),
+    "laid out one after the other": lambda events: "\n".join(json.dumps(event, indent=1) for event in events),
+}
+
+
 @FILES
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_server_sent_events_may_be_cut_anywhere(entry: dict[str, Any], data: st.DataObject) -> None:
-    raw = as_sse(load_events(entry["file"])).encode()
+def test_the_text_of_a_stream_may_be_cut_anywhere(
+    entry: dict[str, Any], layout: Callable[[list[Any]], str], data: st.DataObject
+) -> None:
+    raw = layout(load_events(entry["file"])).encode()
     size = data.draw(st.sampled_from([1, 13, 100, 1000, len(raw)]))
     start = data.draw(st.integers(1, size))
     chunks = [raw[:start], *(raw[place : place + size] for place in range(start, len(raw), size))]

@@ -640,3 +640,48 @@ def test_a_text_that_never_ends_fails_the_stream() -> None:
         stream.feed(said("x" * 1000))
 
     assert stream.failure == "the text, in which calls may stand, is longer than the limit of 10000 bytes"
+
+
+# JSON laid out over lines.
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_objects_are_cut_out_of_laid_out_text(size: int) -> None:
+    objects = [{"a": '}"{\\'}, {"b": [{"c": "\\\\"}, []]}, {"]": "[\n"}]
+    text = json.dumps(objects, indent=2) + " ] trailing"
+    events = EventText()
+
+    found = [event for place in range(0, len(text), size) for event in events.feed(text[place : place + size])]
+
+    assert found + list(events.close()) == objects
+    assert events.unreadable == 0
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_what_a_cut_off_array_had_whole_is_read(size: int) -> None:
+    text = '[{"a": 1},\n{"b": 2},\n{"c'
+    events = EventText()
+
+    found = [event for place in range(0, len(text), size) for event in events.feed(text[place : place + size])]
+
+    assert found + list(events.close()) == [{"a": 1}, {"b": 2}]
+    assert events.unreadable == 1
+
+
+def test_a_broken_first_line_does_not_hide_the_lines_after_it() -> None:
+    events = EventText()
+
+    found = [*events.feed('{"a": "\n{"b": 2}\n\n{"c": 3}\n'), *events.close()]
+
+    assert {"c": 3} in found
+    assert events.unreadable
+
+
+def test_an_object_beyond_the_limit_is_left_out() -> None:
+    events = EventText(max_chars=100)
+    text = json.dumps([{"a": "x" * 200}, {"b": 2}], indent=2)
+
+    found = [event for place in range(0, len(text), 10) for event in events.feed(text[place : place + 10])]
+
+    assert found == [{"b": 2}]
+    assert events.unreadable == 1

@@ -1,7 +1,8 @@
 """Events out of whatever a stream hands over: dicts, an SDK's objects, JSON text, server-sent events.
 
 Text may be cut anywhere, also within a character; an event is read as soon as it is there. A line that is fed without
-its end, as HTTP clients' line iterators give it, counts as whole if it reads as JSON.
+its end, as HTTP clients' line iterators give it, counts as whole if it reads as JSON. Text whose first line opens an
+array or an object and does not close it is JSON laid out over lines.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from io import StringIO
 from typing import Any, Final
 
 from toolrelay.formats._json import bounded_integer
+from toolrelay.formats._json_text import JsonText
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import Wire
 
@@ -39,27 +41,53 @@ class EventText:
         self._data: list[str] = []
         self._data_chars = 0
         self._max_chars = max_chars
+        self._is_first_line = True
+        self._json: JsonText | None = None
+        """Reads all that comes, once the first line has shown that lines are not events."""
 
     def feed(self, text: str | bytes | bytearray) -> Iterator[Wire]:
         """Give the events that this text completes."""
         if not isinstance(text, str):
             text = self._decode(bytes(text))
+        if self._json is not None:
+            yield from self._laid_out(self._json, text)
+            return
         if self._rest is None and not self._data and (whole := _parsed(text)) is not None:
+            self._is_first_line = False
             yield from dicts_in(whole)
             return
         if self._rest is not None and text.startswith(("data:", "{")) and self._is_line(self._head):
             yield from self._line(self._with_rest(""))  # a line iterator took its end away
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        for line in lines[:-1]:
-            yield from self._line(self._with_rest(line))
+        for number, line in enumerate(lines[:-1]):
+            whole_line = self._with_rest(line)
+            if self._is_first_line and _is_laid_out(whole_line):
+                self._json = JsonText(self._max_chars)
+                yield from self._laid_out(self._json, "\n".join([whole_line, *lines[number + 1 :]]))
+                return
+            yield from self._line(whole_line)
         yield from self._keep(lines[-1], starts_line=len(lines) > 1 or self._rest is None)
 
     def close(self) -> Iterator[Wire]:
         """Give the event that an unfinished last line may be."""
         rest = self._with_rest("")
-        if rest:
+        if self._json is None and self._is_first_line and _is_laid_out(rest):
+            self._json = JsonText(self._max_chars)
+            yield from self._laid_out(self._json, rest)
+        elif rest:
             yield from self._line(rest)
         yield from self._dispatch()
+        self.unreadable += self._json is not None and self._json.is_open
+
+    def _laid_out(self, json_text: JsonText, piece: str) -> Iterator[Wire]:
+        for one in json_text.feed(piece):
+            value = _parsed(one)
+            if value is None:
+                self.unreadable += 1
+            else:
+                yield from dicts_in(value)
+        self.unreadable += json_text.unreadable
+        json_text.unreadable = 0
 
     @staticmethod
     def _is_line(rest: str) -> bool:
@@ -81,6 +109,7 @@ class EventText:
         if not piece:
             return
         if starts_line and not self._data and (whole := _parsed(_payload(piece))) is not None:
+            self._is_first_line = False
             yield from dicts_in(whole)
             return
         self._rest = self._rest or StringIO()
@@ -96,7 +125,9 @@ class EventText:
         """Read one line: data, a blank one that ends an event, or a field or comment that says nothing about calls."""
         if not line.strip():
             yield from self._dispatch()
-        elif line.startswith("data:") or line.lstrip().startswith(("{", "[")):
+            return
+        self._is_first_line = False
+        if line.startswith("data:") or line.lstrip().startswith(("{", "[")):
             data = _payload(line)
             whole = None if self._data else _parsed(data)
             if whole is not None:
@@ -119,6 +150,12 @@ class EventText:
             self.unreadable += 1
         else:
             yield from dicts_in(value)
+
+
+def _is_laid_out(line: str) -> bool:
+    """Whether the first line of a text is only the beginning of its JSON."""
+    begin = line.strip()
+    return (begin == "{" or begin.startswith("[")) and begin != _DONE and _parsed(begin) is None
 
 
 def dicts_in(value: Any) -> Iterator[Wire]:
