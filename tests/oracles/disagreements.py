@@ -1,22 +1,17 @@
 """Every payload of the corpus that another library reads otherwise than toolrelay, and the rule that decides.
 
-The one place where they stand: ``test_reading`` fails on a disagreement that is not here and on one that is gone, and
-``docs/disagreements.md`` is written from here by ``python -m tests.oracles.disagreements``.
+The one place where they stand: ``test_reading`` fails on a disagreement that is not here and on one that is gone.
+``page`` writes them down.
 """
-
-# the cells of a table
 
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
 from typing import Final, NamedTuple
-
-PAGE: Final = Path(__file__).parents[2] / "docs" / "disagreements.md"
 
 
 class Difference(NamedTuple):
-    """One payload that one library reads otherwise."""
+    """One input of which one library makes something else: a payload of the corpus, or a case of a table."""
 
     payload: str
     library: str
@@ -470,36 +465,3 @@ EXPECTED: Final[dict[str, tuple[Difference, ...]]] = {
 def all_expected() -> set[Difference]:
     """Give them without their rules."""
     return set(chain.from_iterable(EXPECTED.values()))
-
-
-def page() -> str:
-    """Write the document."""
-    lines = [_HEAD]
-    for rule, found in EXPECTED.items():
-        lines += [
-            f"| {_cell(one.payload)} | {one.library} | {_cell(one.theirs)} | {_cell(one.ours)} | {rule} |"
-            for one in found
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return f"`{text}`".replace("|", "\\|")
-
-
-_HEAD: Final = """\
-# Disagreements
-
-The corpus in `tests/data/payloads` is read by toolrelay and by the providers' SDKs with their accumulators and
-converters, langchain, litellm and llm-rosetta, in the versions of `tests/oracles/requirements.txt`. Where a payload is
-not in this table, all that read its format agree on names, arguments and ids. `make oracles` proves it: it fails on a
-disagreement that is not here, and on one that is gone. The table is written by `python -m tests.oracles.disagreements`.
-
-"A problem" is a call that is not run and goes back to the model with the reason.
-
-| input | library | theirs | ours | the rule that decides |
-| --- | --- | --- | --- | --- |"""
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

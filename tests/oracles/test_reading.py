@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.oracles.differences import cases, difference_of
-from tests.oracles.disagreements import PAGE, all_expected, page
+from tests.oracles.disagreements import all_expected
 from tests.oracles.readers import READERS, Reader
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that are compared
@@ -31,7 +31,3 @@ def test_every_known_disagreement_is_about_a_payload_and_a_library_that_are_comp
     assert EXPECTED.keys() <= compared
     assert len(EXPECTED) == len(all_expected())
     assert {reader.provider for reader in READERS} == {entry["provider"] for entry, _ in CASES}
-
-
-def test_the_document_says_what_the_table_says() -> None:
-    assert PAGE.read_text() == page(), "run python -m tests.oracles.disagreements"
