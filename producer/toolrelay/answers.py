@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from toolrelay.errors import ErrorCategory, InvalidResultsError
-from toolrelay.ids import tool_call_id
+from toolrelay.formats._ids import derived_id
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.translate import format_results
 
@@ -98,7 +98,7 @@ def _places_of(result: NormalizedToolResult, places: dict[tuple[str, str], list[
 def _unanswered(place: int, call: NormalizedToolRequest) -> NormalizedToolResult:
     problem = call.problem
     return NormalizedToolResult(
-        tool_call_id=call.tool_call_id or call.provider_call_id or tool_call_id(call.tool_name or "call", place),
+        tool_call_id=call.tool_call_id or derived_id(place, call.tool_name, call.arguments),
         tool_name=call.tool_name,
         provider_format=call.provider_format,
         provider_call_id=call.provider_call_id,

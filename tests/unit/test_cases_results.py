@@ -129,6 +129,15 @@ def test_two_calls_with_one_id_take_their_results_in_order() -> None:
     assert ([result.output for result in matched.results], matched.faults) == (["A", "B"], [])
 
 
+def test_two_calls_with_one_id_and_no_results_are_both_answered() -> None:
+    texts = ("[1]", "[1]", "{}", "{}")
+    calls = read_calls({"tool_calls": [{"id": "c", "function": {"name": "x", "arguments": text}} for text in texts]})
+
+    messages = format_results(match_results(calls, []).results, "openai")
+
+    assert [message["tool_call_id"] for message in messages] == ["c"] * 4
+
+
 def test_anthropic_error_content_rules() -> None:
     case = CASES["anthropic-error-content-rules"]["input"]
 

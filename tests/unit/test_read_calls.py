@@ -280,6 +280,14 @@ def test_a_list_is_read_in_order_without_the_calls_that_it_answers(messages: lis
     assert names == [call.tool_name for call in read_calls(json.dumps(messages))]
 
 
+def test_a_call_knows_its_candidate() -> None:
+    candidates = [{"index": index, "content": {"parts": parts("a")}} for index in (1, 0, None)]
+
+    calls = read_calls({"candidates": candidates})
+
+    assert [call.provider_metadata["choice"] for call in calls] == [1, 0, 2]
+
+
 def test_a_call_that_gemini_live_takes_back_must_not_run() -> None:
     lines = [
         {"toolCall": {"functionCalls": [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]}},

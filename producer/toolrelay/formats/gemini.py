@@ -56,9 +56,10 @@ def find_calls(message: Wire) -> list[FoundCall]:
         if candidate is None:
             continue
         calls = _in_candidate(candidate)
+        index = candidate.get("index")
         if several:
             for call in calls:
-                call.metadata["choice"] = pick(candidate, "index") or position
+                call.metadata["choice"] = position if index is None else index
         found += calls
     return found
 
