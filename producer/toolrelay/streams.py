@@ -62,6 +62,7 @@ class StreamAssembler:
             self._reader = TextCallStream(self._reader, self._drafts, max_arguments_bytes)
         self._text: EventText | None = None
         self._given: dict[int, NormalizedToolRequest] = {}
+        """By place; the oldest are let go of, for a session may last for days."""
         self._max_given = 2 * max_calls
         self._is_closed = False
         self.disowned: list[NormalizedToolRequest] = []
@@ -140,13 +141,13 @@ class StreamAssembler:
                 max_arguments_bytes=self._max_arguments_bytes,
                 sequence=draft.place,
             )
-            self._given[id(call)] = request
+            self._given[draft.place] = request
             requests.append(request)
-        for call, kind, why in drafts.disowned:
-            given = self._given.get(id(call))
+        for draft, kind, why in drafts.disowned:
+            given = self._given.get(draft.place)
             if given is not None and given.problem is None:
-                update = {"problem": problem_of(kind, why), "provider_metadata": dict(call.metadata)}
-                taken_back = self._given[id(call)] = given.model_copy(update=update)
+                update = {"problem": problem_of(kind, why), "provider_metadata": dict(draft.call.metadata)}
+                taken_back = self._given[draft.place] = given.model_copy(update=update)
                 self.disowned.append(taken_back)
         drafts.sealed.clear()
         drafts.disowned.clear()

@@ -370,6 +370,18 @@ def test_arguments_that_never_end_are_dropped_beyond_the_limit() -> None:
     assert call.arguments == {}
 
 
+def test_the_limit_counts_bytes() -> None:
+    fits, does_not = '{"a":"' + "ä" * 46 + '"}', '{"a":"' + "ä" * 47 + '"}'
+    stream = StreamAssembler("openai", max_arguments_bytes=100)
+    pieces = [delta(index, f"c{index}", "x", text) for index, text in enumerate((fits, does_not))]
+
+    first, second = read_stream([chat(*pieces)], "openai")
+    calls = stream.feed(chat(*pieces, finish="tool_calls"))
+
+    assert [call.problem is None for call in (first, second)] == [True, True]
+    assert [call.problem is None for call in calls] == [True, False]
+
+
 def test_calls_that_never_end_fail_the_stream() -> None:
     stream = StreamAssembler("openai", max_calls=10)
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._json import JsonFault, decode_fast, decode_whole, is_plain, plain_object, too_deep
 from toolrelay.formats._plain import json_copy
-from toolrelay.formats._text import well_formed
+from toolrelay.formats._text import size_in_bytes, well_formed
 from toolrelay.models import CallProblem, ProblemKind, Repair
 
 #: larger arguments belong into a store, with a reference in the call
@@ -66,8 +66,10 @@ def problem_of(kind: ProblemKind, what: str, raw: Any = None) -> CallProblem:
 
 
 def _read_text(text: str, max_bytes: int) -> Arguments:
-    if len(text) * 4 > max_bytes and _size(text) > max_bytes:
-        raise JsonFault(ProblemKind.INVALID_JSON, f"they are {_size(text)} bytes long, the limit is {max_bytes}")
+    if len(text) * 4 > max_bytes and size_in_bytes(text) > max_bytes:
+        raise JsonFault(
+            ProblemKind.INVALID_JSON, f"they are {size_in_bytes(text)} bytes long, the limit is {max_bytes}"
+        )
     if not text or text.isspace():
         return Arguments({})
     try:
@@ -77,10 +79,6 @@ def _read_text(text: str, max_bytes: int) -> Arguments:
     if not isinstance(value, dict):
         return _read_odd_text(text)
     return Arguments(value if is_plain(text) else json_copy(value))
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _read_odd_text(text: str) -> Arguments:

@@ -62,7 +62,7 @@ class Deltas:
                 if draft is self._last or draft is mine[-1] or not draft.size:
                     draft.call.refuse(why)
             if self._last is not None and self._last.is_sealed:
-                self._drafts.disown(self._last.call, why)
+                self._drafts.disown(self._last, why)
         for draft in mine:
             self._drafts.seal(draft)
         self._mine.clear()

@@ -7,13 +7,17 @@ from typing import Any
 
 from toolrelay.formats._json import decode_fast
 from toolrelay.formats._protocol import FoundCall
+from toolrelay.formats._text import size_in_bytes
 from toolrelay.models import CallKind
 
 
 class Draft:
     """One call on its way. ``call.arguments`` is not final before the call is sealed."""
 
-    __slots__ = ("_buffer", "_is_object", "_read_at", "call", "index", "is_sealed", "is_stopped", "place", "size")
+    __slots__ = (
+        *("_buffer", "_is_object", "_read_at", "call", "index", "is_overflowed", "is_sealed", "is_stopped", "place"),
+        *("size", "size_in_bytes"),
+    )
 
     def __init__(self, call: FoundCall, place: int, index: Any = None) -> None:
         self.call = call
@@ -23,6 +27,10 @@ class Draft:
         """What its pieces are labelled with, where the wire has labels."""
         self.size = 0
         """Characters of argument text so far."""
+        self.size_in_bytes = 0
+        """Of that text in UTF-8."""
+        self.is_overflowed = False
+        """The text was longer than the limit, and is dropped."""
         self.is_stopped = False
         """The wire said that its block is closed; why the turn ended is not yet known."""
         self.is_sealed = False
@@ -36,6 +44,7 @@ class Draft:
             self._buffer = StringIO()
         self._buffer.write(piece)
         self.size += len(piece)
+        self.size_in_bytes += size_in_bytes(piece)
 
     def text(self) -> str:
         """Give the argument text so far."""
@@ -43,13 +52,21 @@ class Draft:
 
     def replace(self, text: str) -> None:
         """Put the whole text in the place of what was gathered."""
-        self._buffer, self.size = None, 0
+        self._forget_text()
         self.write(text)
 
     def take(self, call: FoundCall) -> None:
         """Let a whole call stand in the place of what was gathered."""
         self.call = call
-        self._buffer, self.size = None, 0
+        self._forget_text()
+
+    def overflow(self) -> None:
+        """Drop the text, and with it what still follows."""
+        self._buffer = None
+        self.is_overflowed = True
+
+    def _forget_text(self) -> None:
+        self._buffer, self.size, self.size_in_bytes = None, 0, 0
 
     def is_whole(self) -> bool:
         """Whether the text is one JSON object as it stands: nothing can follow that would still belong to it."""
@@ -63,7 +80,7 @@ class Draft:
 
     def close(self) -> None:
         """Make the text the call's arguments."""
-        if self.size:
+        if self.size and not self.is_overflowed:
             self.call.arguments = self.text()
         self._buffer = None
         self.is_sealed = True

@@ -51,7 +51,7 @@ class _Candidate:
 
     def _has_begun(self, found: FoundCall) -> bool:
         """Whether this is the beginning of the open call once more."""
-        known = None if self._open is None or self._values.size else self._open.call
+        known = None if self._open is None or self._values.size_in_bytes else self._open.call
         return known is not None and found.call_id is not None and known.call_id == found.call_id
 
     def _start(self, found: FoundCall | None, *, is_whole: bool) -> None:
@@ -79,7 +79,7 @@ class _Candidate:
                 self._values.add(partial)
         except PathFault as fault:
             draft.call.refuse(f"the call is truncated or damaged: {fault}")
-        self._drafts.charge(draft, self._values.size)
+        self._drafts.charge(draft, self._values.size_in_bytes)
 
     def end(self, why: str | None) -> None:
         """The call that was being written is over; ``why`` if the stream did not say so."""
@@ -106,7 +106,7 @@ class _Candidate:
             why = f"the call is truncated or disowned: the turn ended with finishReason {reason!r}"
         self.end(why)
         for draft in calls:
-            self._drafts.disown(draft.call, why)
+            self._drafts.disown(draft, why)
 
 
 class Stream:

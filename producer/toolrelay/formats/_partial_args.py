@@ -12,6 +12,7 @@ from typing import Any, Final
 from toolrelay.formats._json import MAX_NESTING
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._text import size_in_bytes
 
 _STEP: Final = re.compile(r"""\.([^.\[\]'"]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -37,8 +38,8 @@ class PartialArgs:
     """An object that is filled value by value."""
 
     def __init__(self) -> None:
-        self.size = 0
-        """Characters so far, paths included: what the object costs."""
+        self.size_in_bytes = 0
+        """What the object costs so far, paths included."""
         self._root: dict[Any, Any] = {}
         self._texts: dict[tuple[Step, ...], _Text] = {}
 
@@ -47,7 +48,7 @@ class PartialArgs:
         path = pick(partial, "jsonPath", "json_path")
         if not isinstance(path, str):
             raise PathFault("a value came without its path")
-        self.size += len(path) + 16
+        self.size_in_bytes += size_in_bytes(path) + 16
         steps = _steps(path)
         goes_on = bool(pick(partial, "willContinue", "will_continue"))
         text = pick(partial, "stringValue", "string_value")
@@ -87,7 +88,7 @@ class PartialArgs:
             return  # it came twice
         text.pieces.append(piece)
         text.is_open = goes_on
-        self.size += len(piece)
+        self.size_in_bytes += size_in_bytes(piece)
 
     def _set(self, steps: tuple[Step, ...], value: Any) -> Any:
         self._texts.pop(steps, None)

@@ -7,7 +7,7 @@ the order, the limits and the cost: a piece is written once into a buffer, and r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from toolrelay.formats._draft import Draft
 from toolrelay.formats._protocol import FoundCall, Wire
@@ -25,6 +25,14 @@ class StreamFault(ValueError):
     """The stream cannot be read any further; the message says why."""
 
 
+class Disowned(NamedTuple):
+    """A call that was given out and is taken back."""
+
+    draft: Draft
+    kind: ProblemKind
+    why: str
+
+
 class Drafts:
     """The calls of one stream, and what became of them since the last event."""
 
@@ -37,7 +45,7 @@ class Drafts:
         """Why the stream can no longer be used."""
         self.sealed: list[Draft] = []
         """Taken, and emptied, by the assembler after each event; so is ``disowned``."""
-        self.disowned: list[tuple[FoundCall, ProblemKind, str]] = []
+        self.disowned: list[Disowned] = []
         self._given: list[Draft] = []
         self._open: dict[int, Draft] = {}
         self._max_bytes = max_bytes
@@ -76,27 +84,24 @@ class Drafts:
         """Append a piece of argument text; a call beyond the limit gets a problem and its text is dropped."""
         if draft.is_sealed:
             if piece.strip():
-                self.disown(draft.call, "the stream went on with this call after it was complete")
+                self.disown(draft, "the stream went on with this call after it was complete")
             return
-        if draft.size > self._max_bytes:
+        if draft.is_overflowed:
             return
         draft.write(piece)
-        if draft.size > self._max_bytes:
+        if draft.size_in_bytes > self._max_bytes:
             draft.call.refuse(_too_long(self._max_bytes), ProblemKind.INVALID_JSON)
-            draft.replace("")
-            draft.size = self._max_bytes + 1
+            draft.overflow()
 
-    def charge(self, draft: Draft, size: int) -> None:
+    def charge(self, draft: Draft, size_in_bytes: int) -> None:
         """Hold a call whose arguments do not come as text to the same limit."""
-        if size > self._max_bytes:
+        if size_in_bytes > self._max_bytes:
             draft.call.refuse(_too_long(self._max_bytes), ProblemKind.INVALID_JSON)
 
     def seal(self, draft: Draft) -> None:
         """Give a call out: nothing that follows belongs to it."""
         if draft.is_sealed:
             return
-        if draft.size > self._max_bytes:
-            draft.size = 0  # its text is gone
         draft.close()
         del self._open[draft.place]
         self._given.append(draft)
@@ -148,25 +153,25 @@ class Drafts:
         self.refuse_open(why)
         for draft in self._given:
             if draft.call.refusal is None:
-                self.disown(draft.call, why)
+                self.disown(draft, why)
 
     def cut_off_last(self, why: str) -> None:
         """Take back the last call: the model was stopped after it, and may not have been done with it."""
         if self._given:
-            self.disown(self._given[-1].call, why)
+            self.disown(self._given[-1], why)
 
-    def disown(self, call: FoundCall, why: str, kind: ProblemKind = ProblemKind.TRUNCATED) -> None:
+    def disown(self, draft: Draft, why: str, kind: ProblemKind = ProblemKind.TRUNCATED) -> None:
         """Take back a call that was given out. Only the first reason counts."""
-        if call.refusal is None:
-            call.refuse(why, kind)
-            self.disowned.append((call, kind, why))
+        if draft.call.refusal is None:
+            draft.call.refuse(why, kind)
+            self.disowned.append(Disowned(draft, kind, why))
 
     def cancel(self, identities: list[Any]) -> None:
         """Take back the calls with these ids: the model no longer wants them."""
         for draft in self._given:
             if draft.call.call_id is not None and draft.call.call_id in identities:
                 draft.call.metadata["cancelled"] = True
-                self.disown(draft.call, "the call was cancelled by the model", ProblemKind.CANCELLED)
+                self.disown(draft, "the call was cancelled by the model", ProblemKind.CANCELLED)
 
     def fail(self, why: str) -> None:
         """End the stream: no call of it counts any more."""

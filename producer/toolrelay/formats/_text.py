@@ -24,6 +24,11 @@ def well_formed(text: str) -> str:
     return text if is_well_formed(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def size_in_bytes(text: str) -> int:
+    """Count the bytes of the text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def as_text(value: Any) -> str | None:
     """Give well-formed text; ``None`` for empty text and for what is no text.
 

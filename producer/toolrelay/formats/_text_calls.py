@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, word
 from toolrelay.formats._stream import LOST_END, Drafts, StreamFault, StreamReader
+from toolrelay.formats._text import size_in_bytes
 from toolrelay.formats.openai_chat import CUT_OFF
 
 _OPEN: Final = "<tool_call>"
@@ -101,7 +102,7 @@ class TextCallStream:
         self._drafts = drafts
         self._max_bytes = max_bytes
         self._texts: dict[int, list[str]] = {}
-        self._size = 0
+        self._size_in_bytes = 0
         self._with_calls: set[int] = set()
 
     def feed(self, event: Wire) -> None:
@@ -128,8 +129,8 @@ class TextCallStream:
         content = said.get("content")
         if not isinstance(content, str) or index in self._with_calls:
             return
-        self._size += len(content)
-        if self._size > self._max_bytes:
+        self._size_in_bytes += size_in_bytes(content)
+        if self._size_in_bytes > self._max_bytes:
             raise StreamFault(
                 f"the text, in which calls may stand, is longer than the limit of {self._max_bytes} bytes"
             )
