@@ -308,6 +308,16 @@ def test_a_failure_is_read_back_as_one(provider_format: ProviderFormat) -> None:
     ) == (False, "no answer", "timeout", True)
 
 
+def test_mcps_error_flag_may_be_left_out() -> None:
+    content = [{"type": "text", "text": "noon"}]
+    sampled = {"role": "assistant", "content": content, "model": "m"}
+
+    (found,) = read_results({"jsonrpc": "2.0", "id": 1, "result": {"content": content}})
+
+    assert (found.success, found.output) == (True, "noon")
+    assert read_results({"jsonrpc": "2.0", "id": 1, "result": sampled}) == []
+
+
 def test_what_is_no_message_holds_no_results() -> None:
     assert read_results({"role": "user", "content": "hello"}) == []
     with pytest.raises(InvalidPayloadError):
@@ -342,6 +352,17 @@ def test_a_picture_goes_where_the_wire_has_a_place_for_it(provider_format: str, 
         found = found[step]
     assert found.endswith("iVBORw0KGgo=")
     assert provider_format == "mcp" or "UklGRg" not in json.dumps(message)
+
+
+@pytest.mark.parametrize("provider_format", SHOWN)
+@pytest.mark.parametrize("output", [PICTURE[:2], PICTURE[1:2]], ids=["beside text", "alone"])
+def test_a_picture_is_read_back(provider_format: str, output: list[dict[str, Any]]) -> None:
+    result = NormalizedToolResult(tool_call_id="c", tool_name="chart", success=True, output=output)
+
+    (found,) = read_results(json.loads(json.dumps(format_results([result], provider_format))))
+
+    shown = [format_results([each], "anthropic")[0]["content"][0]["content"] for each in (result, found)]
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize("provider_format", ["openai", "unknown"])

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._content import content_of, described, single_value
 from toolrelay.formats._output import to_text
+from toolrelay.formats._parts import as_blocks, of_bedrock, of_gemini
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.models import CallKind, ProviderFormat
@@ -99,6 +100,10 @@ def _gemini(part: Wire) -> FoundResult | None:
     if "error" in body:
         return _found(ProviderFormat.GEMINI, identity, name, body["error"], fails=True)
     output = next((body[key] for key in ("output", "result") if key in body and len(body) == 1), body)
+    pictures = of_gemini([inner for item in as_list(response.get("parts")) if (inner := as_dict(item))])
+    if pictures:
+        told = [] if output in ("", {}) else [{"type": "text", "text": to_text(output)}]
+        output = [*told, *pictures]
     return _found(ProviderFormat.GEMINI, identity, name, output, fails=False)
 
 
@@ -108,7 +113,7 @@ def _bedrock(block: Wire) -> FoundResult | None:
         return None
     parts = [part for item in as_list(result.get("content")) if (part := as_dict(item))]
     texts = [part["json"] if "json" in part else part.get("text", part) for part in parts]
-    value = texts[0] if len(texts) == 1 else texts
+    value = of_bedrock(parts) or (texts[0] if len(texts) == 1 else texts)
     fails = result.get("status") == "error"
     return _found(ProviderFormat.BEDROCK, result.get("toolUseId"), None, value, fails=fails)
 
@@ -119,10 +124,16 @@ def _mcp(message: Wire) -> FoundResult | None:
     if error is not None:
         return _found(ProviderFormat.MCP, identity, None, error.get("message"), fails=True)
     answer = as_dict(message.get("result")) if "jsonrpc" in message else message
-    is_answer = answer is not None and pick(answer, "isError", "is_error", "structuredContent") is not None
-    if answer is None or not is_answer:
+    if answer is None or not _is_answer(answer, is_wrapped=answer is not message):
         return None
     return _found(ProviderFormat.MCP, identity, None, _content_only(answer), fails=_is_error(answer))
+
+
+def _is_answer(answer: Wire, *, is_wrapped: bool) -> bool:
+    if pick(answer, "isError", "is_error", "structuredContent", "structured_content") is not None:
+        return True
+    # the flag may be left out; a model's turn has content too
+    return is_wrapped and isinstance(answer.get("content"), list) and "role" not in answer
 
 
 def _is_error(answer: Wire) -> bool:
@@ -138,7 +149,8 @@ def _content_only(answer: Wire) -> Any:
 def _found(
     where: ProviderFormat, call_id: Any, name: Any, value: Any, *, fails: bool, is_marked: bool = False
 ) -> FoundResult:
-    blocks = content_of(_as_blocks(value))
+    value = as_blocks(value)
+    blocks = content_of(value)
     if blocks is not None:
         is_single, single = single_value(blocks)
         has_media = any(not hasattr(block, "text") for block in blocks)
@@ -149,17 +161,6 @@ def _found(
         return FoundResult(where, call_id, name, value)
     category, text = _category_of("" if value in (None, [], "") else to_text(value))
     return FoundResult(where, call_id, name, None, text or _SILENT, category)
-
-
-def _as_blocks(value: Any) -> Any:
-    """Give OpenAI's own content parts as plain blocks."""
-    if not isinstance(value, list):
-        return value
-    parts = [as_dict(item) for item in value]
-    return [
-        {**part, "type": "text"} if part is not None and part.get("type") in ("input_text", "output_text") else item
-        for item, part in zip(value, parts, strict=True)
-    ]
 
 
 def _category_of(text: str) -> tuple[ErrorCategory, str]:
