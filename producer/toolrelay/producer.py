@@ -14,7 +14,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from toolrelay.admission import Admission, admit
-from toolrelay.errors import CallConflictError
+from toolrelay.errors import CallConflictError, ErrorCategory
 from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
 from toolrelay.ids import tool_call_id
 from toolrelay.models import NormalizedToolRequest, ProviderFormat, ToolSpec
@@ -162,6 +162,8 @@ class _Producer:
         headers: dict[str, Any] = {}
         if admission.refusal is None:
             message, headers = session.doorbell.message(request)
+        elif admission.refusal.category == ErrorCategory.NOT_FOUND:  # a worker with this tool may be on its way
+            message, _ = session.doorbell.message(request)
         command = session.commands.enqueue(
             request,
             message,

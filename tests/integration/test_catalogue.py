@@ -8,14 +8,16 @@ import pytest
 
 from tests.conftest import OwnThreads, deployment
 from tests.support.waiting import wait_until
+from tests.support.workers import Workers
 from toolrelay import session
 from toolrelay.drivers import Driver
 from toolrelay.embedded import EmbeddedServer
+from toolrelay.errors import ErrorCategory
 from toolrelay.models import CallStatus, ExecutionPolicy, ToolSpec
 from toolrelay.producer import Producer
 from toolrelay.protocol.commands import Commands
 from toolrelay.protocol.keys import Keys
-from toolrelay.protocol.replies import CatalogueEntry, ClaimRefusal
+from toolrelay.protocol.replies import CatalogueEntry, ClaimRefusal, ReplayReply
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
 from toolrelay_worker import ToolRegistry
@@ -103,3 +105,19 @@ def test_a_submission_can_be_repeated_after_redis_was_gone(relay: Producer) -> N
 
     assert [handle.id for handle in again] == [handle.id for handle in first]
     assert relay.next_sequence == place + 2
+
+
+def test_a_call_refused_because_its_tool_came_late_runs_once_it_is_replayed(
+    relay: Producer, workers: Workers, settings: Settings, driver: Driver
+) -> None:
+    commands = Commands(settings)
+    driver.run_all(commands.publish_catalogue([CatalogueEntry(ToolSpec("old/tool", "", {}), ExecutionPolicy())], 1))
+    late = {"name": "math/add", "arguments": {"a": 1, "b": 2}}
+    refused = relay.enqueue(late)
+    assert refused.result(timeout=10).error_category is ErrorCategory.NOT_FOUND
+    workers.start(1)
+    assert relay.enqueue(late, sequence=0).result(timeout=10) == refused.result()  # the same call ended once
+
+    assert driver.run(commands.replay(refused.id)) is ReplayReply.OK
+
+    assert relay.enqueue(late, sequence=0).result(timeout=20).output == 3

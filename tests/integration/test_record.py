@@ -922,7 +922,27 @@ def test_who_subscribes_after_a_replay_sees_what_follows_and_how_much_is_gone(re
     ]
 
 
-def test_only_a_dead_letter_can_be_replayed(record: Record) -> None:
+def test_a_call_that_was_refused_with_its_message_can_be_replayed(record: Record) -> None:
+    call = request()
+    refusal = Refusal(CallStatus.ERROR, "not_found", FAILURE)
+    record.run(record.commands.enqueue(call, message_of(call), refusal=refusal))
+    assert record.queue == []
+
+    assert record.run(record.commands.replay(str(call.tool_call_id))) is ReplayReply.OK
+    assert record.ring() == call.tool_call_id
+    claim = record.start(str(call.tool_call_id))
+    record.complete(claim, "there it is")
+
+    assert (claim.attempt, claim.request.arguments) == (1, call.arguments)
+    assert result(record, str(call.tool_call_id)).output == "there it is"
+    assert record.run(record.commands.replay(str(call.tool_call_id))) is ReplayReply.NOT_DEAD
+    assert record.lasting_keys() == set()
+
+
+def test_only_what_was_kept_can_be_replayed(record: Record) -> None:
+    refused = request(1)
+    record.enqueue(refused, refusal=Refusal(CallStatus.ERROR, "schema", FAILURE))
+    assert record.run(record.commands.replay(str(refused.tool_call_id))) is ReplayReply.NOT_DEAD
     claim = running(record)
     assert record.run(record.commands.replay(id_of(claim))) is ReplayReply.NOT_DEAD
     record.complete(claim)

@@ -64,6 +64,8 @@ WORKERS, CLIENTS = ("w1", "w2", "w3"), ("c1", "c2")
 SUCCESS = outcome_fragment(success=True, output={"sum": 3})
 FAILURE = outcome_fragment(success=False, error="no such order")
 REFUSAL = Refusal(CallStatus.ERROR, "schema", FAILURE)
+#: comes with the message that can ring for the call later
+UNKNOWN = Refusal(CallStatus.ERROR, "not_found", FAILURE)
 OUTCOMES = {"complete": SUCCESS, "error": FAILURE, "dead": FAILURE, "cancelled": FAILURE}
 
 calls = st.sampled_from(CALLS)
@@ -132,20 +134,21 @@ class RecordMachine(RuleBasedStateMachine):
             self._enqueue(call, 0, client, None, 1)
 
     @precondition(lambda self: self._calls(""))
-    @rule(which=whiches, client=clients_or_none, is_refused=st.sampled_from([False, False, True]), sent=sendings)
-    def enqueue(self, which: int, client: str, is_refused: bool, sent: int) -> None:
-        self._enqueue(_pick(self._calls(""), which), 0, client, REFUSAL if is_refused else None, sent)
+    @rule(which=whiches, client=clients_or_none, refusal=st.sampled_from([None, None, REFUSAL, UNKNOWN]), sent=sendings)
+    def enqueue(self, which: int, client: str, refusal: Refusal | None, sent: int) -> None:
+        self._enqueue(_pick(self._calls(""), which), 0, client, refusal, sent)
 
-    @rule(call=calls, arguments=st.integers(0, 1), client=clients_or_none, is_refused=st.booleans())
-    def enqueue_again(self, call: str, arguments: int, client: str, is_refused: bool) -> None:
-        self._enqueue(call, arguments, client, REFUSAL if is_refused else None, 1)
+    @rule(call=calls, arguments=st.integers(0, 1), client=clients_or_none, refusal=st.sampled_from([None, REFUSAL]))
+    def enqueue_again(self, call: str, arguments: int, client: str, refusal: Refusal | None) -> None:
+        self._enqueue(call, arguments, client, refusal, 1)
 
     def _enqueue(self, call: str, arguments: int, client: str, refusal: Refusal | None, sent: int) -> None:
         what = asked(CALLS.index(call), arguments)
-        message = "" if refusal else message_of(what)
+        is_kept = refusal is UNKNOWN
+        message = "" if refusal and not is_kept else message_of(what)
 
         def check(reply: replies.Enqueued) -> None:
-            expected = self.model.enqueue(call, arguments, client, refused=refusal is not None)
+            expected = self.model.enqueue(call, arguments, client, refused=refusal is not None, kept=is_kept)
             assert reply.submission == expected
             if expected == "duplicate" or (expected == "new" and refusal):
                 self._same_updates(reply.snapshot, self.model.calls[call].log)
@@ -160,10 +163,10 @@ class RecordMachine(RuleBasedStateMachine):
     def _cancel(self, call: str, sent: int) -> None:
         self._send(self.record.commands.cancel(call), lambda reply: _equal(self.model.cancel(call), reply), sent)
 
-    @precondition(lambda self: any(call.is_dead for call in self.model.calls.values()))
+    @precondition(lambda self: any(call.can_be_replayed for call in self.model.calls.values()))
     @rule(which=whiches, sent=sendings)
     def replay(self, which: int, sent: int) -> None:
-        self._replay(_pick([call.id for call in self.model.calls.values() if call.is_dead], which), sent)
+        self._replay(_pick([call.id for call in self.model.calls.values() if call.can_be_replayed], which), sent)
 
     def _replay(self, call: str, sent: int) -> None:
         def check(reply: str) -> None:
@@ -524,7 +527,7 @@ def _same_fields(call: Call, fields: dict[str, str]) -> None:
     assert fields.get("watchers", "").split() == call.watchers
     if call.status == "running":
         assert (fields["owner"], int(fields["fence"]), int(fields["lease"])) == (call.owner, call.fence, call.lease)
-    assert ("rest" in fields) == (call.is_open or call.is_dead)
+    assert ("rest" in fields) == (call.is_open or call.can_be_replayed)
 
 
 def _same_snapshot(call: Call, seen: int, reply: list[str]) -> None:

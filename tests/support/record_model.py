@@ -52,6 +52,7 @@ class Call:
     cancel: bool = False
     accepted: int | None = None
     is_dead: bool = False
+    is_kept: bool = False  # refused, and may be started later
     watchers: list[str] = field(default_factory=list)
     log: list[Update] = field(default_factory=list)
     starts: int = 0
@@ -60,6 +61,10 @@ class Call:
     """How often a worker asked for another attempt."""
     finishes: int = 0
     """How often an outcome was accepted."""
+
+    @property
+    def can_be_replayed(self) -> bool:
+        return self.is_dead or self.is_kept
 
     @property
     def is_open(self) -> bool:
@@ -77,7 +82,7 @@ class Model:
         self.published: list[tuple[str, Update]] = []
         self.told: list[tuple[str, str, Update]] = []
 
-    def enqueue(self, call_id: str, arguments: int, client: str, *, refused: bool) -> str:
+    def enqueue(self, call_id: str, arguments: int, client: str, *, refused: bool, kept: bool) -> str:
         call = self.calls[call_id]
         if call.status:
             if call.arguments != arguments:
@@ -89,6 +94,7 @@ class Model:
         self._update(call, "pending")
         if refused:
             self._end(call, "error")
+            call.is_kept = kept
         else:
             self._ring(call)
         return "new"
@@ -208,8 +214,9 @@ class Model:
 
     def replay(self, call_id: str) -> str:
         call = self.calls[call_id]
-        if not call.is_dead:
+        if not call.can_be_replayed:
             return "not_dead" if call.status else "unknown"
+        call.is_kept = False
         call.is_dead, call.status, call.attempt, call.accepted = False, "pending", 0, None
         call.starts = call.retries = call.finishes = 0
         call.log.clear()

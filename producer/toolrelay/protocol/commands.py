@@ -128,7 +128,8 @@ class Commands:
     ) -> Command[Enqueued]:
         """ENQUEUE: write the record and ring, or attach to the same call, or record a refusal.
 
-        ``client`` hears of what follows on its reply channel. ``message`` is the Celery message as kombu would push it.
+        ``client`` hears of what follows on its reply channel. ``message`` is the Celery message as kombu would push it;
+        a refusal that has one can be replayed.
         """
         end = (refusal.status.value, refusal.category, refusal.outcome) if refusal else ("", "", "")
         return self._script(

@@ -53,7 +53,10 @@ def dead(
 
 
 def replay(call_ids: CallIds, json_: AsJson = False, redis_url: RedisUrl = None) -> None:
-    """Start dead letters anew, under the same ids. Exits with 1 for a call that is no dead letter."""
+    """Start dead letters anew, under the same ids, and calls that were refused because no worker had their tool.
+
+    Exits with 1 for any other call.
+    """
     session = open_session(Settings.load(redis_url=redis_url))
     replies = session.driver.run_all([session.commands.replay(call_id) for call_id in call_ids])
     for call_id, reply in zip(call_ids, replies, strict=True):
@@ -68,7 +71,7 @@ def replay(call_ids: CallIds, json_: AsJson = False, redis_url: RedisUrl = None)
 
 _REPLAYED = {
     ReplayReply.OK: "ok: waits for a worker",
-    ReplayReply.NOT_DEAD: "not_dead: only a dead letter can be replayed",
+    ReplayReply.NOT_DEAD: "not_dead: only a dead letter, or a call refused for want of its tool, can be replayed",
     ReplayReply.UNKNOWN: f"unknown: {NO_SUCH_CALL}",
 }
 

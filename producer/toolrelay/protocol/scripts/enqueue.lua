@@ -18,6 +18,8 @@ redis.call('DEL', log_key(id), meta_prefix .. id)  -- an earlier record's, if th
 update(id, key, 'pending', '')
 if ARGV[12] ~= '' then
   finish(read(id), ARGV[12], ARGV[13], ARGV[14])
+  -- REPLAY can start what was kept: a refusal that may be out of date tomorrow comes with its message.
+  if ARGV[10] ~= '' then redis.call('HSET', key, 'rest', ARGV[9], 'message', ARGV[10]) end
   local reply = snapshot(id, 0, '')
   table.insert(reply, 1, 'new')
   return reply

@@ -1,9 +1,10 @@
--- REPLAY: an operator starts a dead letter anew. The id stays; attempts count from 1 again.
+-- REPLAY: an operator starts an ended call anew whose message was kept: a dead letter, or a call that was refused because
+-- nobody knew its tool. The id stays; attempts count from 1 again.
 -- ARGV: prefix, meta prefix, result ttl, queue, id
 -- Returns 'ok', 'not_dead' or 'unknown'.
 local record = read(ARGV[5])
 if not record then return 'unknown' end
-if not TERMINAL[record.status] or not redis.call('ZSCORE', dead, record.id) then return 'not_dead' end
+if not TERMINAL[record.status] or redis.call('HEXISTS', record.key, 'message') == 0 then return 'not_dead' end
 redis.call('ZREM', dead, record.id)
 -- The old log goes: a reader who comes now must not take its end for the end. `seq` goes on, so that nobody sees a
 -- number twice; who comes now is told how many updates are gone.
