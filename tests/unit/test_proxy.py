@@ -318,6 +318,14 @@ def test_mcps_error_flag_may_be_left_out() -> None:
     assert read_results({"jsonrpc": "2.0", "id": 1, "result": sampled}) == []
 
 
+def test_mcps_picture_stays_beside_what_is_structured() -> None:
+    answer = {"content": PICTURE[1:2], "structuredContent": {"n": 1}, "isError": False}
+
+    (message,) = format_results(read_results(answer), "anthropic")
+
+    assert [block["type"] for block in message["content"][0]["content"]] == ["text", "image"]
+
+
 def test_what_is_no_message_holds_no_results() -> None:
     assert read_results({"role": "user", "content": "hello"}) == []
     with pytest.raises(InvalidPayloadError):

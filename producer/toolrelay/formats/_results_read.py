@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._content import content_of, described, single_value
+from toolrelay.formats._content import Media, content_of, described, single_value
 from toolrelay.formats._output import to_text
 from toolrelay.formats._parts import as_blocks, of_bedrock, of_gemini
 from toolrelay.formats._plain import as_dict, as_list
@@ -141,9 +141,13 @@ def _is_error(answer: Wire) -> bool:
 
 
 def _content_only(answer: Wire) -> Any:
-    """Give the one output that a result holds: what is structured, else its content."""
+    """Give the one output that a result holds: what is structured, else its content; both where one is a picture."""
     structured = pick(answer, "structuredContent", "structured_content")
-    return answer.get("content") if structured is None else structured
+    content = answer.get("content")
+    if structured is None:
+        return content
+    has_media = any(isinstance(block, Media) for block in content_of(content) or ())
+    return {"content": content, "structuredContent": structured} if has_media else structured
 
 
 def _found(
