@@ -19,6 +19,24 @@ class Difference(NamedTuple):
     ours: str
 
 
+class Judged(NamedTuple):
+    """One case of a table that some libraries convert otherwise, for one target or on one way."""
+
+    target: str
+    case: str
+    ours: str
+    theirs: dict[str, str]
+    """By the libraries' names, with commas between."""
+
+    def differences(self) -> list[Difference]:
+        """Give it library by library."""
+        return [
+            Difference(f"{self.target}: {self.case}", library, theirs, self.ours)
+            for libraries, theirs in self.theirs.items()
+            for library in libraries.split(", ")
+        ]
+
+
 #: by the provider's rule that decides
 EXPECTED: Final[dict[str, tuple[Difference, ...]]] = {
     "`function_call` is deprecated and still sent; OpenAI's types still have it": (

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.oracles.disagreements import EXPECTED
+from tests.oracles.disagreements import EXPECTED, Judged
 from tests.oracles.schema_disagreements import SCHEMAS
+from tests.oracles.translation_disagreements import CHOICES, DEFINITIONS, RESULTS
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "disagreements.md"
 
 
 def page() -> str:
     """Write the document."""
-    return "\n".join([_HEAD, *_reading(), _SCHEMAS, *_schemas()]) + "\n"
+    tables = ((_SCHEMAS, SCHEMAS), (_DEFINITIONS, DEFINITIONS), (_CHOICES, CHOICES), (_RESULTS, RESULTS))
+    lines = [_HEAD, *_reading()]
+    for head, table in tables:
+        lines += [head, *_rows(table)]
+    return "\n".join(lines) + "\n"
 
 
 def _reading() -> Iterator[str]:
@@ -23,10 +28,10 @@ def _reading() -> Iterator[str]:
             yield _row(_cell(one.payload), one.library, _cell(one.theirs), _cell(one.ours), rule)
 
 
-def _schemas() -> Iterator[str]:
-    for rule, rows in SCHEMAS.items():
+def _rows(table: Mapping[str, tuple[Judged, ...]]) -> Iterator[str]:
+    for rule, rows in table.items():
         for row in rows:
-            theirs = "; ".join(f"{libraries} {_cell(flaws)}" for libraries, flaws in row.theirs.items())
+            theirs = "; ".join(f"{libraries} {_cell(said)}" for libraries, said in row.theirs.items())
             yield _row(row.case, row.target, theirs, _cell(row.ours), rule)
 
 
@@ -63,6 +68,32 @@ out. "Is refused" is by the provider's rules. "Cannot say" shows arguments that 
 not. "Takes more" is harmless: the call is checked when it comes, and toolrelay reports it as a loss.
 
 | input | target | theirs | ours | the rule that decides |
+| --- | --- | --- | --- | --- |"""
+
+_DEFINITIONS: Final = """
+## Definitions
+
+Names, flags, free text and tools without parameters; the cases are in `tests/oracles/definitions.py`.
+
+| input | way | theirs | ours | the rule that decides |
+| --- | --- | --- | --- | --- |"""
+
+_CHOICES: Final = """
+## Choices
+
+Of the tools a, b and c, by the whole request: what the model may call then. The cases are in
+`tests/oracles/choices.py`.
+
+| input | way | theirs | ours | the rule that decides |
+| --- | --- | --- | --- | --- |"""
+
+_RESULTS: Final = """
+## Results and ids
+
+What the model is told, and under which ids; text that is JSON counts as what it says. The cases are in
+`tests/oracles/results.py`.
+
+| input | way | theirs | ours | the rule that decides |
 | --- | --- | --- | --- | --- |"""
 
 

@@ -5,28 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from tests.oracles.disagreements import Difference
-
-
-class Judged(NamedTuple):
-    """What is wrong with a schema of ``tests/unit/tricky_schemas.py`` as it was written for one target."""
-
-    target: str
-    case: str
-    ours: str
-    theirs: dict[str, str]
-    """What is wrong with the others', by their names."""
-
-    def differences(self) -> list[Difference]:
-        """Give it library by library."""
-        return [
-            Difference(f"{self.target}: {self.case}", library, flaws, self.ours)
-            for libraries, flaws in self.theirs.items()
-            for library in libraries.split(", ")
-        ]
-
+from tests.oracles.disagreements import Judged
 
 #: by the rule that decides
 SCHEMAS: Final[dict[str, tuple[Judged, ...]]] = {
