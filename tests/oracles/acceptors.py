@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+import botocore.session  # type: ignore[import-not-found] # only in .venv-oracles
 from anthropic.types import MessageParam, ToolChoiceParam, ToolParam
+from botocore.validate import validate_parameters  # type: ignore[import-not-found] # only in .venv-oracles
 from google.genai import interactions
 from google.genai import types as gemini_types
 from langchain_core.messages import AIMessage, ToolMessage
@@ -79,6 +81,21 @@ def _langchain_choice(fields: Mapping[str, Any]) -> object:
 
 
 @functools.cache
+def _converse() -> Any:
+    return botocore.session.get_session().get_service_model("bedrock-runtime")
+
+
+def _of_converse(shape: str) -> Accept:
+    """Ask the service's own description: it knows all members, and no patterns."""
+
+    def accept(value: Any) -> object:
+        validate_parameters(value, _converse().shape_for(shape))
+        return None
+
+    return accept
+
+
+@functools.cache
 def _gpt() -> Any:
     return ChatOpenAI(model="gpt-5.6-terra", api_key="offline")
 
@@ -117,6 +134,12 @@ ACCEPTORS: Final[dict[str, Acceptors]] = {
         _langchain_choice,
         AIMessage.model_validate,
         ToolMessage.model_validate,
+    ),
+    "bedrock": Acceptors(
+        _of_converse("Tool"),
+        _field("toolConfig", _of_converse("ToolConfiguration")),
+        _of_converse("Message"),
+        _of_converse("Message"),
     ),
     "mcp": Acceptors(
         Tool.model_validate, _field("toolChoice", ToolChoice.model_validate), _mcp_call, CallToolResult.model_validate
