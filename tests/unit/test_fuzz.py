@@ -106,9 +106,10 @@ def test_no_payload_makes_a_reader_raise_anything_but_a_typed_error(provider_for
             _read_stream(StreamAssembler(provider_format), events if isinstance(events, list) else [events])
             message = mutated(rng.choice(message_texts), rng, keys)
             detect_format(message)
-            for use in (_use, _read_back)[: 1 if number % 10 else 2]:
-                with contextlib.suppress(ToolrelayError):
-                    use(message, provider_format, detects=number % 2 == 0)
+            given = None if number % 2 else provider_format
+            _answers(_read(message, given), provider_format)
+            if number % 10 == 0:
+                _read_back(message, given)
 
     assert _peak_mib() - before < MAX_GROWTH_MIB
 
@@ -137,14 +138,19 @@ def _soon_over(number: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def _use(message: Any, provider_format: ProviderFormat, *, detects: bool) -> None:
-    _answers(list(_checked(read_calls(message, None if detects else provider_format))), provider_format)
+def _read(message: Any, given: ProviderFormat | None) -> list[NormalizedToolRequest]:
+    try:
+        return list(_checked(read_calls(message, given)))
+    except ToolrelayError:  # what is no message; whatever was read as calls can be answered and written
+        return []
 
 
-def _read_back(message: Any, provider_format: ProviderFormat, *, detects: bool) -> None:
-    read_finish(message, None if detects else provider_format)
-    for result in read_results(message):
-        result.model_dump_json()
+def _read_back(message: Any, given: ProviderFormat | None) -> None:
+    with contextlib.suppress(ToolrelayError):
+        read_finish(message, given)
+    with contextlib.suppress(ToolrelayError):
+        for result in read_results(message):
+            result.model_dump_json()
 
 
 @pytest.mark.parametrize("provider_format", ProviderFormat)
