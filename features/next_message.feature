@@ -126,9 +126,10 @@ Feature: A model's message goes in, its next message comes out
       """
     Then the next messages are
       """
-      [{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "3"}], "isError": false}},
+      [{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "3"}], "isError": false, "resultType": "complete"}},
        {"jsonrpc": "2.0", "id": "two",
-        "result": {"content": [{"type": "text", "text": "execution: RuntimeError: boom"}], "isError": true}}]
+        "result": {"content": [{"type": "text", "text": "execution: RuntimeError: boom"}], "isError": true,
+                   "resultType": "complete"}}]
       """
 
   @translation.md-L6

@@ -147,6 +147,7 @@ class NormalizedToolResult(_Frozen):
     error: str | None = Field(default=None, repr=False)
     """For the model; ``None`` exactly when ``success``."""
     error_category: ErrorCategory | None = None
+    """Why it failed; ``None`` on success, and where a tool asked for a retry (``ToolRetry``) without saying why."""
     retryable: bool = False
     """Whether the same call may succeed later."""
     retry_after_ms: int | None = None

@@ -20,7 +20,6 @@ from toolrelay.formats._finish import Finish, FinishKind, finish_of, wire_reason
 from toolrelay.formats._ids import call_id_of, derived_id
 from toolrelay.formats._messages import payload_of
 from toolrelay.formats._names import decoder_of
-from toolrelay.formats._output import to_json
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._requests import request_of
@@ -30,6 +29,7 @@ from toolrelay.formats._text_calls import split_text
 from toolrelay.formats._written import pieces, written
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
+from toolrelay.outputs import lenient_json
 from toolrelay.translate import format_named
 
 __all__ = [
@@ -142,7 +142,7 @@ def _result_of(place: int, found: FoundResult, pending: Mapping[str, NormalizedT
         provider_metadata={} if call is None else call.provider_metadata,
         kind=found.kind if call is None else call.kind,
         success=found.error is None,
-        output=to_json(found.output),
+        output=lenient_json(found.output),
         error=None if found.error is None else well_formed(found.error),
         error_category=category,
         retryable=category is not None and category.is_retryable,

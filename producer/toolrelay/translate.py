@@ -15,10 +15,12 @@ from toolrelay.errors import (
 )
 from toolrelay.formats import FORMATS
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
+from toolrelay.formats._content import failure_in
 from toolrelay.formats._detect import detect
 from toolrelay.formats._limits import limited
 from toolrelay.formats._messages import find_in
 from toolrelay.formats._names import Names, decoder_of
+from toolrelay.formats._output import settled
 from toolrelay.formats._requests import request_of
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProblemKind, ProviderFormat
 
@@ -114,10 +116,19 @@ def format_results(
     Raises ``InvalidResultsError`` for two results of one call, and for results of several formats without a
     ``provider_format``; ``ValueError`` for a ``max_bytes`` that leaves no room for the note.
     """
-    listed = [limited(result, max_bytes) for result in results]
+    listed = [limited(settled(result), max_bytes) for result in results]
     _refuse_repeated(listed)
     chosen = _common_format(listed) if provider_format is None else format_named(provider_format)
     return FORMATS[chosen].format_results(listed)
+
+
+def reported_failure(output: Any) -> str | None:
+    """Say why a tool failed that reports it in its output, as MCP's do; ``None`` for an output that is one.
+
+    >>> reported_failure({"content": [{"type": "text", "text": "no such city"}], "isError": True})
+    'no such city'
+    """
+    return failure_in(output)
 
 
 def _refuse_repeated(results: list[NormalizedToolResult]) -> None:

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from mcp.types import CallToolRequest, CallToolResult, Tool, ToolChoice
+from mcp_types import _v2025_11_25, _v2026_07_28
 from openai.types.chat import (
     ChatCompletionMessageParam,
     ChatCompletionToolChoiceOptionParam,
@@ -65,6 +66,12 @@ def _field(name: str, accept: Accept) -> Callable[[Mapping[str, Any]], object]:
 def _mcp_call(message: Any) -> object:
     assert message.keys() == {"jsonrpc", "id", "method", "params"}
     return CallToolRequest.model_validate({"method": message["method"], "params": message["params"]})
+
+
+def _mcp_result(message: Any) -> object:
+    for revision in (_v2025_11_25, _v2026_07_28):
+        revision.CallToolResult.model_validate(message)
+    return CallToolResult.model_validate(message)
 
 
 def _interactions_choice(fields: Mapping[str, Any]) -> object:
@@ -141,7 +148,5 @@ ACCEPTORS: Final[dict[str, Acceptors]] = {
         _of_converse("Message"),
         _of_converse("Message"),
     ),
-    "mcp": Acceptors(
-        Tool.model_validate, _field("toolChoice", ToolChoice.model_validate), _mcp_call, CallToolResult.model_validate
-    ),
+    "mcp": Acceptors(Tool.model_validate, _field("toolChoice", ToolChoice.model_validate), _mcp_call, _mcp_result),
 }

@@ -9,8 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
+from toolrelay import format_results
 from toolrelay.errors import ErrorCategory
 from toolrelay.models import (
     CallKind,
@@ -28,6 +30,7 @@ from toolrelay_worker import StopSignal, ToolContext, ToolOutcome, ToolRegistry,
 from toolrelay_worker.context import PartialOutput
 from toolrelay_worker.execution import MAX_ERROR_LENGTH, Outcome, prepare
 
+NOT_NOW = "the tool cannot do it now; the same call may succeed later"
 SHORT = timedelta(milliseconds=20)
 
 
@@ -128,8 +131,6 @@ def test_a_tool_gets_its_context_and_what_it_says_reaches_the_sink(run: Run) -> 
         (TimeoutError("upstream"), ErrorCategory.TIMEOUT, "TimeoutError: upstream"),
         (SystemExit(3), ErrorCategory.EXECUTION, "SystemExit: 3"),
         (KeyboardInterrupt(), ErrorCategory.EXECUTION, "KeyboardInterrupt"),
-        (ToolRetry("busy"), ErrorCategory.RATE_LIMIT, "ToolRetry: busy"),
-        (ToolRetry("full", category=ErrorCategory.RESOURCE), ErrorCategory.RESOURCE, "ToolRetry: full"),
     ],
     ids=repr,
 )
@@ -151,6 +152,97 @@ def test_a_tool_that_cancels_itself_is_an_error_like_others(run: Run) -> None:
 
     assert outcome.status is CallStatus.ERROR
     assert not outcome.success
+
+
+class Rebuilding(ToolRetry):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("exception", "category", "text", "read"),
+    [
+        (ToolRetry("again"), None, "again", "again"),
+        (Rebuilding("again"), None, "again", "again"),
+        (ToolRetry("full", category=ErrorCategory.RESOURCE), ErrorCategory.RESOURCE, "full", "resource: full"),
+        (ToolRetry(""), None, NOT_NOW, NOT_NOW),
+    ],
+    ids=repr,
+)
+def test_a_model_reads_of_a_retry_what_the_tool_said_of_it(
+    run: Run, exception: BaseException, category: ErrorCategory | None, text: str, read: str
+) -> None:
+    outcome = run(raiser(exception))
+
+    assert (outcome.error, outcome.error_category, outcome.retryable) == (text, category, True)
+    (message,) = format_results([outcome.to_result(called())], "openai")
+    assert message["content"] == f"Error: {read}"
+
+
+FAILED_MCP = {"content": [{"type": "text", "text": "boom"}], "isError": True}
+
+
+class CallToolResult(BaseModel):
+    """As MCP's SDK has it: snake case in Python, camel case on the wire."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+    content: list[dict[str, Any]]
+    structured_content: Any = None
+    is_error: bool = False
+    result_type: str = "complete"
+
+
+@pytest.mark.parametrize(
+    ("returned", "error"),
+    [
+        pytest.param(FAILED_MCP, "boom", id="as on the wire"),
+        pytest.param({"content": FAILED_MCP["content"], "is_error": True}, "boom", id="snake case"),
+        pytest.param(CallToolResult(content=[{"type": "text", "text": "boom"}], is_error=True), "boom", id="the SDK's"),
+        pytest.param(ToolOutcome(True, FAILED_MCP), "boom", id="inside an outcome"),
+        pytest.param({"content": [], "isError": True}, "the tool failed and did not say why", id="silent"),
+        pytest.param({"isError": True}, "the tool failed and did not say why", id="without content"),
+        pytest.param(
+            {"content": [], "structuredContent": {"code": "BUSY", "wait": 30}, "isError": True},
+            '{"code": "BUSY", "wait": 30}',
+            id="only structured",
+        ),
+        pytest.param({"content": [{"type": "odd", "x": 1}], "isError": True}, '[{"type": "odd", "x": 1}]', id="odd"),
+        pytest.param(
+            {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "isError": True},
+            "a\nb",
+            id="two texts",
+        ),
+    ],
+)
+def test_a_call_tool_result_with_the_error_flag_is_a_failure(run: Run, returned: Any, error: str) -> None:
+    outcome = run(lambda: returned)
+
+    assert (outcome.status, outcome.success, outcome.output) == (CallStatus.COMPLETE, False, None)
+    assert (outcome.error, outcome.error_category) == (error, ErrorCategory.EXECUTION)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        {**FAILED_MCP, "isError": False},
+        {**FAILED_MCP, "mine": 1},
+        [FAILED_MCP],
+        {**FAILED_MCP, "isError": "yes"},
+    ],
+    ids=["no failure", "another object", "inside a list", "no flag"],
+)
+def test_an_output_that_only_looks_like_a_failed_call_tool_result_is_an_output(run: Run, returned: Any) -> None:
+    outcome = run(lambda: returned)
+
+    assert (outcome.success, outcome.output) == (True, returned)
+
+
+def test_a_failed_call_tool_result_is_not_held_against_the_output_schema(runner: ToolRunner) -> None:
+    registry = ToolRegistry()
+    registry.register(ToolSpec("t", "", {"type": "object"}, {"type": "object", "required": ["x"]}), lambda: FAILED_MCP)
+
+    outcome = execute(called(), registry, runner=runner)
+
+    assert (outcome.success, outcome.error, outcome.error_category) == (False, "boom", ErrorCategory.EXECUTION)
 
 
 def test_a_retry_that_a_tool_asks_for_is_passed_on(run: Run) -> None:

@@ -268,7 +268,14 @@ ROUND_TRIPS: list[tuple[str, Any, list[dict[str, Any]], list[dict[str, Any]]]] =
         "MCP, the JSON-RPC id being elsewhere",
         load("mcp/call_request.json"),
         [OK],
-        [{"content": [{"type": "text", "text": '{"temp": 3}'}], "isError": False, "structuredContent": {"temp": 3}}],
+        [
+            {
+                "content": [{"type": "text", "text": '{"temp": 3}'}],
+                "isError": False,
+                "resultType": "complete",
+                "structuredContent": {"temp": 3},
+            }
+        ],
     ),
     (
         "MCP, whole JSON-RPC",
@@ -278,11 +285,19 @@ ROUND_TRIPS: list[tuple[str, Any, list[dict[str, Any]], list[dict[str, Any]]]] =
         ],
         [TEXT, FAILED],
         [
-            {"jsonrpc": "2.0", "id": 6, "result": {"content": [{"type": "text", "text": "rain"}], "isError": False}},
+            {
+                "jsonrpc": "2.0",
+                "id": 6,
+                "result": {"content": [{"type": "text", "text": "rain"}], "isError": False, "resultType": "complete"},
+            },
             {
                 "jsonrpc": "2.0",
                 "id": "six",
-                "result": {"content": [{"type": "text", "text": "timeout: no answer in 5 s"}], "isError": True},
+                "result": {
+                    "content": [{"type": "text", "text": "timeout: no answer in 5 s"}],
+                    "isError": True,
+                    "resultType": "complete",
+                },
             },
         ],
     ),
@@ -537,3 +552,37 @@ def test_results_of_several_formats_need_a_format_to_write() -> None:
 def test_another_format_is_refused() -> None:
     with pytest.raises(UnknownProviderFormatError, match="provider_format"):
         format_results([], "no such")
+
+
+@pytest.mark.parametrize("max_bytes", [None, 1000])
+@pytest.mark.parametrize("provider_format", list(ProviderFormat))
+def test_an_iterator_is_read_once(provider_format: ProviderFormat, max_bytes: int | None) -> None:
+    result = result_of(number for number in range(3))
+
+    messages = format_results([result], provider_format, max_bytes=max_bytes)
+
+    assert messages == format_results([result_of([0, 1, 2])], provider_format)
+
+
+BOOM = {"content": [{"type": "text", "text": "boom"}], "isError": True}
+TOLD: dict[str, dict[str, Any]] = {
+    "openai": {"role": "tool", "tool_call_id": "tc", "content": "Error: execution: boom"},
+    "anthropic": {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "tc", "content": "execution: boom", "is_error": True},
+        ],
+    },
+    "mcp": {
+        "content": [{"type": "text", "text": "execution: boom"}],
+        "isError": True,
+        "resultType": "complete",
+    },
+}
+
+
+@pytest.mark.parametrize(("provider_format", "message"), TOLD.items(), ids=TOLD)
+def test_an_output_that_is_a_failed_call_tool_result_is_told_as_a_failure(
+    provider_format: str, message: dict[str, Any]
+) -> None:
+    assert [message] == format_results([result_of(BOOM)], provider_format)

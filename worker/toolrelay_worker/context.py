@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from toolrelay.models import NormalizedToolRequest, Progress, ProviderFormat
-from toolrelay_worker.outputs import to_json
+from toolrelay.outputs import strict_json
 from toolrelay_worker.stopping import StopSignal
 
 
@@ -119,7 +119,7 @@ class ToolContext:
 
     def partial(self, output: Any) -> Awaitable[None]:
         """Give output early: anything a tool may return. It is read at once, so the tool may go on changing it."""
-        return self._say(PartialOutput(to_json(output)))
+        return self._say(PartialOutput(strict_json(output)))
 
     def close(self) -> None:
         """Called when the attempt has ended: what an abandoned tool says from now on goes nowhere."""

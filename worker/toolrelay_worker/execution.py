@@ -17,11 +17,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from toolrelay.errors import ErrorCategory, SchemaMismatchError, classify_error
 from toolrelay.models import CallStatus, NormalizedToolRequest, NormalizedToolResult, Repair
+from toolrelay.outputs import strict_json
 from toolrelay.resolution import unknown_tool
+from toolrelay.translate import reported_failure
 from toolrelay.upstream import retry_after_ms
 from toolrelay_worker._logs import one_line, plain_traceback
 from toolrelay_worker.context import ToolContext, UpdateSink
-from toolrelay_worker.outputs import to_json
 from toolrelay_worker.registry import RegisteredTool, ToolOutcome, ToolRegistry
 from toolrelay_worker.retries import ToolRetry
 from toolrelay_worker.runners import Ended, Raised, Returned, Stopped, StopSignal, TimedOut, ToolRunner
@@ -229,7 +230,10 @@ def _returned(value: Any, tool: RegisteredTool) -> Outcome:
     if not reported.success and not (is_validation and reported.output is not None):
         return _reported_failure(reported.error)
     try:
-        output = to_json(reported.output)
+        output = strict_json(reported.output)
+        why = reported_failure(output)
+        if why is not None:
+            return _reported_failure(why)
         passed = _verdict(output) if is_validation else None
         if tool.output_check is not None:
             tool.output_check.check_output(output)
@@ -262,20 +266,22 @@ def _log_raised(exception: BaseException, outcome: Outcome, which: _Which, is_re
 
 def _raised(exception: BaseException) -> Outcome:
     wait = _guarded(lambda: retry_after_ms(exception), None)
-    category = _guarded(lambda: classify_error(exception), ErrorCategory.EXECUTION)
-    return replace(
-        _failure(_describe(exception), category),
-        retry_after_ms=wait,
-        retry_requested=isinstance(exception, ToolRetry),
-    )
+    if isinstance(exception, ToolRetry):  # the tool's own words for the model, who knows no classes of ours
+        text = _guarded(lambda: str(exception), "") or _NOT_NOW
+        failure = replace(_failure(text, exception.category), retryable=True, retry_requested=True)
+    else:
+        failure = _failure(_describe(exception), _guarded(lambda: classify_error(exception), ErrorCategory.EXECUTION))
+    return replace(failure, retry_after_ms=wait)
 
 
-def _failure(text: str, category: ErrorCategory, *, status: CallStatus = CallStatus.ERROR) -> Outcome:
+def _failure(text: str, category: ErrorCategory | None, *, status: CallStatus = CallStatus.ERROR) -> Outcome:
     # A lone surrogate, or a text longer than any model reads, must not keep the result from being stored.
     error = text.encode("utf-8", "replace").decode()
     if len(error) > MAX_ERROR_LENGTH:
         error = error[: MAX_ERROR_LENGTH - 1] + "…"
-    return Outcome(status, False, error=error, error_category=category, retryable=category.is_retryable)
+    return Outcome(
+        status, False, error=error, error_category=category, retryable=bool(category and category.is_retryable)
+    )
 
 
 def _not_run(
@@ -307,6 +313,7 @@ def _which(call: PreparedCall, attempt: int) -> _Which:
     return call.tool.name, call.request.tool_call_id, attempt
 
 
+_NOT_NOW = "the tool cannot do it now; the same call may succeed later"
 _NO_REASON = "the tool reported a failure without a reason"
 _NOT_AWAITED = (
     "the tool's function returned an awaitable instead of a result, so nothing has been done; "

@@ -16,7 +16,8 @@ class ToolRetry(ToolrelayError):
 
         raise ToolRetry("the index is being rebuilt", retry_after=timedelta(seconds=20))
 
-    After the last attempt it is a failure like others, one that the model may retry.
+    After the last attempt it is a failure like others, one that the model may retry: it reads the message, without the
+    name of this class, and behind the category's name only if the tool gave one.
     """
 
     def __init__(
@@ -24,9 +25,9 @@ class ToolRetry(ToolrelayError):
         message: str,
         *,
         retry_after: timedelta | None = None,
-        category: ErrorCategory = ErrorCategory.RATE_LIMIT,
+        category: ErrorCategory | None = None,
     ) -> None:
-        if not category.is_retryable:
+        if category is not None and not category.is_retryable:
             raise ValueError(f"category must be one whose failures may pass, got {category.value!r}")
         super().__init__(message)
         self.retry_after = retry_after

@@ -14,10 +14,12 @@ from typing import Any, Final, NamedTuple
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._text import well_formed
+from toolrelay.outputs import lenient_text
 
 _RESULT_KEYS: Final = frozenset(
     {"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "resultType", "result_type"}
 )
+SILENT: Final = "the tool failed and did not say why"
 #: what Anthropic, OpenAI and Gemini all take
 IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -63,7 +65,7 @@ def content_of(output: Any) -> list[Block] | None:
             return None
         has_text = any(isinstance(block, Text) for block in blocks)
         # its text twin says the same, and stands for it
-        return blocks if structured is None or has_text else [Text(_written(structured)), *blocks]
+        return blocks if structured is None or has_text else [Text(lenient_text(structured)), *blocks]
     if not isinstance(output, (list, tuple)):
         return None
     found: list[Block] = []
@@ -73,6 +75,19 @@ def content_of(output: Any) -> list[Block] | None:
             return None
         found.append(block)
     return found or None
+
+
+def failure_in(output: Any) -> str | None:
+    """Say why a tool failed that returned a whole ``CallToolResult`` with its error flag; ``None`` for all else.
+
+    MCP's tools tell their errors that way (specification 2025-11-25, server/tools, "Error Handling").
+    """
+    is_result = isinstance(output, dict) and bool(output) and output.keys() <= _RESULT_KEYS
+    if not is_result or pick(output, "isError", "is_error") is not True:
+        return None
+    blocks = content_of({"content": [], **output})
+    said = lenient_text(output.get("content")) if blocks is None else described(blocks)
+    return said if said.strip() else SILENT
 
 
 def single_value(blocks: list[Block]) -> tuple[bool, Any]:
@@ -120,9 +135,3 @@ def _resource(resource: Wire | None) -> Block | None:
     media_type = pick(resource, "mimeType", "mime_type") or "application/octet-stream"
     blob = resource.get("blob")
     return Media("resource", str(media_type), blob) if isinstance(blob, str) else None
-
-
-def _written(value: Any) -> str:
-    from toolrelay.formats._output import to_text  # which itself asks this module what an output holds
-
-    return to_text(value)

@@ -207,6 +207,19 @@ def walk(value: Any, visit: Callable[[str, Any], None]) -> None:
             pending.extend((f"{pointer}/{index}", inner) for index, inner in enumerate(found))
 
 
+#: the way down to a value: the way to what holds it, and its key or index there
+Way = tuple["Way", Any] | None
+
+
+def pointer(way: Way) -> str:
+    """Write a way as a JSON pointer (RFC 6901); ``""`` is the whole."""
+    steps: list[str] = []
+    while way is not None:
+        way, step = way
+        steps.append(f"/{escape(str(step))}")
+    return "".join(reversed(steps))
+
+
 def escape(key: str) -> str:
     """Write a key as one step of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

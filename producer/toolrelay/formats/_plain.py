@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolrelay.formats._json import MAX_INTEGER_BITS, MAX_INTEGER_DIGITS, MAX_NESTING, JsonFault, escape, too_deep
+from toolrelay.formats._json import MAX_INTEGER_BITS, MAX_INTEGER_DIGITS, MAX_NESTING, JsonFault, Way, pointer, too_deep
 from toolrelay.formats._text import is_well_formed
 from toolrelay.models import ProblemKind
 
 _NO_OBJECTS: Final = (str, bytes, bytearray, int, float, list, tuple, set, frozenset)
-
-#: the way down to a value: the way to what holds it, and its key or index there
-Way = tuple["Way", Any] | None
 
 
 def as_dict(value: Any) -> dict[str, Any] | None:
@@ -103,9 +100,4 @@ def _key(key: Any, way: Way) -> str:
 
 
 def _fault(way: Way, what: str, why: str) -> JsonFault:
-    steps: list[str] = []
-    while way is not None:
-        way, step = way
-        steps.append(escape(str(step)))
-    where = "/" + "/".join(reversed(steps))
-    return JsonFault(ProblemKind.INVALID_JSON, f"{what} at {where} {why}")
+    return JsonFault(ProblemKind.INVALID_JSON, f"{what} at {pointer(way) or '/'} {why}")

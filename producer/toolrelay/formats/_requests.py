@@ -10,10 +10,10 @@ from pydantic import BaseModel
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
 from toolrelay.formats._names import Decode
-from toolrelay.formats._output import to_json
 from toolrelay.formats._protocol import FoundCall
 from toolrelay.formats._text import as_text
 from toolrelay.models import CallKind, CallProblem, NormalizedToolRequest, ProblemKind, ProviderFormat, Repair
+from toolrelay.outputs import lenient_json
 
 
 def request_of(
@@ -93,7 +93,7 @@ def _metadata_of(call: FoundCall) -> dict[str, Any]:
         model = metadata.get("model")
         if type(model) is str and model.isascii():
             return {"model": model}
-    plain: dict[str, Any] = to_json(metadata)
+    plain: dict[str, Any] = lenient_json(metadata)
     return plain
 
 

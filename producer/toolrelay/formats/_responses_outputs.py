@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._content import Block, Text
-from toolrelay.formats._output import call_id, error_text, flagless_text, shown_blocks, success_text, text_of, to_json
+from toolrelay.formats._output import call_id, error_text, flagless_text, shown_blocks, success_text, text_of
 from toolrelay.formats._protocol import Wire
 from toolrelay.models import CallKind, NormalizedToolResult
 
@@ -67,7 +67,7 @@ def _shell_outputs(result: NormalizedToolResult) -> list[Wire]:
         timed_out = result.error_category is ErrorCategory.TIMEOUT
         outcome = {"type": "timeout"} if timed_out else {"type": "exit", "exit_code": 1}
         return [{"stdout": "", "stderr": error_text(result), "outcome": outcome}]
-    output = to_json(result.output)
+    output = result.output
     commands = output if isinstance(output, list) else [output]
     if commands and all(isinstance(command, dict) and "stdout" in command for command in commands):
         return [_command_output(command) for command in commands]
@@ -84,7 +84,7 @@ def _command_output(command: Wire) -> Wire:
 
 
 def _computer(result: NormalizedToolResult) -> Wire:
-    output = to_json(result.output) if result.success else None
+    output = result.output if result.success else None
     answer: Wire = {}
     if isinstance(output, dict):
         # whether a safety check is acknowledged is for the tool's author to say, never for us
@@ -97,7 +97,7 @@ def _computer(result: NormalizedToolResult) -> Wire:
 
 
 def _tool_search(result: NormalizedToolResult) -> Wire:
-    output: Any = to_json(result.output) if result.success else []
+    output: Any = result.output if result.success else []
     tools = output.get("tools", []) if isinstance(output, dict) else output
     return {"execution": "client", "status": "completed", "tools": tools if isinstance(tools, list) else []}
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._content import Media, content_of, described, single_value
-from toolrelay.formats._output import to_text
+from toolrelay.formats._content import SILENT, Media, content_of, described, single_value
 from toolrelay.formats._parts import as_blocks, of_bedrock, of_gemini
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.models import CallKind, ProviderFormat
+from toolrelay.outputs import lenient_text
 
 _MARK: Final = "Error: "
-_SILENT: Final = "the tool failed and did not say why"
 _OUTPUTS: Final = {
     "function_call_output": CallKind.FUNCTION,
     "custom_tool_call_output": CallKind.CUSTOM,
@@ -102,7 +101,7 @@ def _gemini(part: Wire) -> FoundResult | None:
     output = next((body[key] for key in ("output", "result") if key in body and len(body) == 1), body)
     pictures = of_gemini([inner for item in as_list(response.get("parts")) if (inner := as_dict(item))])
     if pictures:
-        told = [] if output in ("", {}) else [{"type": "text", "text": to_text(output)}]
+        told = [] if output in ("", {}) else [{"type": "text", "text": lenient_text(output)}]
         output = [*told, *pictures]
     return _found(ProviderFormat.GEMINI, identity, name, output, fails=False)
 
@@ -163,8 +162,8 @@ def _found(
         fails, value = True, value.removeprefix(_MARK)
     if not fails:
         return FoundResult(where, call_id, name, value)
-    category, text = _category_of("" if value in (None, [], "") else to_text(value))
-    return FoundResult(where, call_id, name, None, text or _SILENT, category)
+    category, text = _category_of("" if value in (None, [], "") else lenient_text(value))
+    return FoundResult(where, call_id, name, None, text or SILENT, category)
 
 
 def _category_of(text: str) -> tuple[ErrorCategory, str]:

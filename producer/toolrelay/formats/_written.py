@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from toolrelay.formats._ids import call_id_of, derived_id
-from toolrelay.formats._output import to_json
 from toolrelay.models import CallKind, NormalizedToolRequest
 from toolrelay.names import NameMap
+from toolrelay.outputs import lenient_json
 
 #: stands around arguments that could not be read, where the wire wants an object
 RAW: Final = "raw_arguments"
@@ -56,7 +56,7 @@ def written(calls: Sequence[NormalizedToolRequest], names: NameMap | None) -> li
 
 
 def _written(place: int, call: NormalizedToolRequest, names: NameMap | None) -> WrittenCall:
-    name, arguments = _wire_name(call, names), to_json(call.arguments)
+    name, arguments = _wire_name(call, names), lenient_json(call.arguments)
     if names is not None and (renamed := names.arguments_of(call.tool_name)) is not None:
         arguments = renamed.encode(arguments)
     if call.problem is not None and call.problem.raw_arguments and not arguments:

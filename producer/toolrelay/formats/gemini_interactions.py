@@ -9,7 +9,7 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, read_word, text
 from toolrelay.formats._content import Block, Text
 from toolrelay.formats._indexed import Blocks
-from toolrelay.formats._output import call_id, error_text, shown_blocks, to_text, value_of, wire_name
+from toolrelay.formats._output import call_id, error_text, shown_blocks, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
@@ -17,6 +17,7 @@ from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, 
 from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
+from toolrelay.outputs import lenient_text
 from toolrelay.schemas.export import to_gemini_json_schema
 from toolrelay.schemas.gemini import from_gemini
 
@@ -106,7 +107,7 @@ def _function_result(result: NormalizedToolResult) -> Wire:
     if shown:
         return {**step, "result": shown}
     output = value_of(result)
-    return {**step, "result": output if isinstance(output, dict) else to_text(output)}
+    return {**step, "result": output if isinstance(output, dict) else lenient_text(output)}
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")

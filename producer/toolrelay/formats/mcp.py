@@ -82,7 +82,8 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 def _response(result: NormalizedToolResult) -> Wire:
-    answer = _call_tool_result(result)
+    # 2026-07-28 wants the member, and older revisions ignore members that they do not know
+    answer = {**_call_tool_result(result), "resultType": "complete"}
     identity: Any = result.provider_metadata.get(_RPC_ID)
     return answer if identity is None else {"jsonrpc": "2.0", "id": identity, "result": answer}
 

@@ -155,7 +155,8 @@ def said(update: StatusUpdate) -> str:
 def failure(result: NormalizedToolResult) -> str:
     """Give a failed call's category and error; a cancellation's error says what it is by itself."""
     is_plain = result.error_category is ErrorCategory.CANCELLED and (result.error or "").startswith("cancelled")
-    return str(result.error) if is_plain else f"{result.error_category}: {result.error}"
+    has_category = result.error_category is not None and not is_plain
+    return f"{result.error_category}: {result.error}" if has_category else str(result.error)
 
 
 def progress(value: Progress) -> str:
