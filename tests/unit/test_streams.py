@@ -697,3 +697,10 @@ def test_an_object_beyond_the_limit_is_left_out() -> None:
 
     assert found == [{"b": 2}]
     assert events.unreadable == 1
+
+
+def test_laid_out_text_that_is_cut_behind_its_first_object_is_read_on() -> None:
+    text = "\n".join(json.dumps(event, indent=1) for event in whole(delta(0, "c1", "x", '{"a":1}')))
+    end = text.index("\n}\n") + 2
+
+    assert brief([text[:end], text[end:]]) == [("x", {"a": 1}, None)]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any
+from typing import Any, Final
 
 from toolrelay.formats._json import decode_fast
+from toolrelay.formats._json_text import Objects
+from toolrelay.formats._plain import json_copy
 from toolrelay.formats._protocol import FoundCall
 from toolrelay.formats._text import size_in_bytes
 from toolrelay.models import CallKind
+
+_TWICE: Final = "the stream is damaged: it has other arguments for this call as an object than as text"
 
 
 class Draft:
     """One call on its way. ``call.arguments`` is not final before the call is sealed."""
 
     __slots__ = (
-        *("_buffer", "_is_object", "_read_at", "call", "index", "is_overflowed", "is_sealed", "is_stopped", "place"),
-        *("size", "size_in_bytes"),
+        *("_buffer", "_end", "call", "index", "is_overflowed", "is_sealed", "is_stopped", "place", "size"),
+        "size_in_bytes",
     )
 
     def __init__(self, call: FoundCall, place: int, index: Any = None) -> None:
@@ -35,8 +39,7 @@ class Draft:
         """The wire said that its block is closed; why the turn ended is not yet known."""
         self.is_sealed = False
         self._buffer: StringIO | None = None
-        self._read_at = 0
-        self._is_object = False
+        self._end: _End | None = None
 
     def write(self, piece: str) -> None:
         """Append a piece of argument text."""
@@ -66,30 +69,62 @@ class Draft:
         self.is_overflowed = True
 
     def _forget_text(self) -> None:
-        self._buffer, self.size, self.size_in_bytes = None, 0, 0
+        self._buffer, self._end, self.size, self.size_in_bytes = None, None, 0, 0
 
     def is_whole(self) -> bool:
         """Whether the text is one JSON object as it stands: nothing can follow that would still belong to it."""
         if self.call.kind is CallKind.CUSTOM or self.call.refusal is not None:
             return False
-        if not self.size:
+        if self._buffer is None or not self.size:
             return self.call.arguments is not None  # an object that came in one piece
-        if self.size != self._read_at:  # else the answer is known: reading is not cheap
-            self._read_at, self._is_object = self.size, _is_object(self.text())
-        return self._is_object
+        self._end = self._end or _End()
+        return self._end.has_come(self._buffer)
 
     def close(self) -> None:
         """Make the text the call's arguments."""
         if self.size and not self.is_overflowed:
-            self.call.arguments = self.text()
-        self._buffer = None
+            text = self.text()
+            if self.call.arguments is not None and not _says(text, self.call.arguments):
+                self.call.refuse(_TWICE)
+            self.call.arguments = text
+        self._buffer = self._end = None
         self.is_sealed = True
 
 
+class _End:
+    """Whether a text is one JSON object, asked again and again while it grows: each character is looked at once."""
+
+    __slots__ = ("_is_object", "_objects", "_seen")
+
+    def __init__(self) -> None:
+        self._objects = Objects()
+        self._seen = 0
+        self._is_object: bool | None = None
+        """``None`` as long as the object has not ended."""
+
+    def has_come(self, buffer: StringIO) -> bool:
+        """Look at what was written since the last time."""
+        buffer.seek(self._seen)
+        piece = buffer.read()
+        self._seen += len(piece)
+        if self._is_object is None:
+            end = next((place for place, is_begin in self._objects.edges(piece) if not is_begin), None)
+            if end is not None:
+                self._is_object = not piece[end:].strip() and _is_object(buffer.getvalue())
+        elif self._is_object and piece.strip():
+            self._is_object = False
+        return self._is_object is True
+
+
 def _is_object(text: str) -> bool:
-    if not text.rstrip().endswith("}"):
-        return False
     try:
         return isinstance(decode_fast(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _says(text: str, arguments: Any) -> bool:
+    try:
+        return bool(decode_fast(text) == json_copy(arguments))
     except (ValueError, RecursionError):
         return False

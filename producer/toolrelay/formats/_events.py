@@ -53,6 +53,8 @@ class EventText:
             yield from self._laid_out(self._json, text)
             return
         if self._rest is None and not self._data and (whole := _parsed(text)) is not None:
+            if self._is_first_line and "\n" in text.strip():
+                self._json = JsonText(self._max_chars)  # one event, laid out over lines: so will be the next
             self._is_first_line = False
             yield from dicts_in(whole)
             return

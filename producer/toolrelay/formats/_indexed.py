@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from toolrelay.formats._draft import Draft
 from toolrelay.formats._protocol import FoundCall
-from toolrelay.formats._stream import Drafts, label
+from toolrelay.formats._stream import Drafts, is_nothing, label
 
 _MAX_OTHERS: Final = 1000
 
@@ -37,7 +37,7 @@ class Blocks:
             self._calls.pop(index, None)
             return
         self._others.discard(index)
-        if not call.arguments:
+        if is_nothing(call.arguments):
             call.arguments = None  # the wire's placeholder until the pieces come
         self._calls[index] = self._drafts.start(call, index)
 
@@ -49,8 +49,7 @@ class Blocks:
             if index in self._others or not piece:
                 return
             draft = self._calls[index] = self._drafts.start_nameless(index)
-        if isinstance(piece, str):
-            self._drafts.write(draft, piece)
+        self._drafts.take_piece(draft, piece)
 
     def stop(self, index: Any) -> None:
         """A block is over."""

@@ -15,15 +15,10 @@ _MARK: Final = re.compile(r'[{}\[\]]|["\\]')
 _IN_TEXT: Final = re.compile(r'["\\]')
 
 
-class JsonText:
-    """Cuts text, which comes in pieces, into its objects; looks at each character once."""
+class Objects:
+    """Finds where objects begin and end in text that comes in pieces; looks at each character once."""
 
-    def __init__(self, max_chars: int) -> None:
-        self.unreadable = 0
-        """How many objects were longer than ``max_chars``."""
-        self._max_chars = max_chars
-        self._object = StringIO()
-        self._chars = 0
+    def __init__(self) -> None:
         self._depth = 0
         """How many brackets are open within the object; 0 outside of one, where only arrays are opened and closed."""
         self._is_in_text = False
@@ -34,19 +29,17 @@ class JsonText:
         """Whether an object has begun and not ended."""
         return self._depth > 0
 
-    def feed(self, piece: str) -> Iterator[str]:
-        """Give the text of each object that this piece completes."""
-        begin = at = 0
+    def edges(self, piece: str) -> Iterator[tuple[int, bool]]:
+        """Give each object's beginning in this piece, with ``True``, and the place behind its end, with ``False``."""
+        at = 0
         while (place := self._next_mark(piece, at)) is not None:
             at = place + 1
             if self._depth == 0:
                 if piece[place] == "{":
-                    begin, self._depth = place, 1
+                    self._depth = 1
+                    yield place, True
             elif self._ends_object(piece[place]):
-                self._keep(piece[begin:at])
-                yield from self._take()
-        if self._depth:
-            self._keep(piece[begin:])
+                yield at, False
 
     def _next_mark(self, piece: str, at: int) -> int | None:
         if self._is_escaped and at < len(piece):
@@ -66,6 +59,35 @@ class JsonText:
     def _ends_object(self, mark: str) -> bool:
         self._depth += 1 if mark in "{[" else -1
         return self._depth == 0
+
+
+class JsonText:
+    """Cuts text, which comes in pieces, into its objects."""
+
+    def __init__(self, max_chars: int) -> None:
+        self.unreadable = 0
+        """How many objects were longer than ``max_chars``."""
+        self._max_chars = max_chars
+        self._objects = Objects()
+        self._object = StringIO()
+        self._chars = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an object has begun and not ended."""
+        return self._objects.is_open
+
+    def feed(self, piece: str) -> Iterator[str]:
+        """Give the text of each object that this piece completes."""
+        begin = 0
+        for place, is_begin in self._objects.edges(piece):
+            if is_begin:
+                begin = place
+            else:
+                self._keep(piece[begin:place])
+                yield from self._take()
+        if self.is_open:
+            self._keep(piece[begin:])
 
     def _keep(self, text: str) -> None:
         self._chars += len(text)

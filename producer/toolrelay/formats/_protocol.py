@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind
@@ -102,9 +103,16 @@ def refuse_all(calls: list[FoundCall], why: str) -> None:
 
 
 def word(payload: Wire, *names: str) -> str | None:
-    """Give the first of these members that is there, if it is text: a type, a status, a reason."""
+    """Give the first of these members that is there, if it is text: a type, a status, a reason.
+
+    SDKs have members of enums there, whose own text is "FinishReason.STOP": what they stand for is given, plain.
+    """
     value = pick(payload, *names)
-    return value if isinstance(value, str) else None
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, Enum):  # one that counts has the wire's words for names
+        value = value.value if isinstance(value.value, str) else value.name
+    return str.__str__(value) if isinstance(value, str) else None
 
 
 def pick(payload: Wire, *names: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 from toolrelay.formats._draft import Draft
+from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire
 from toolrelay.formats._text import as_text
 from toolrelay.models import ProblemKind
@@ -19,6 +20,10 @@ MAX_CALLS: Final = 1000
 
 LOST_START: Final = "the stream began, or lost an event, in the middle of this call"
 LOST_END: Final = "the call is truncated: the stream ended while it was being written"
+
+
+WENT_ON: Final = "the stream went on with this call after it was complete"
+CONTRADICTION: Final = "the stream is damaged: pieces of this call and of another one cannot be told apart"
 
 
 class StreamFault(ValueError):
@@ -78,13 +83,13 @@ class Drafts:
 
     def has_given(self, call: FoundCall) -> bool:
         """Whether this very call was given out, id and all: its event came twice."""
-        return call.call_id is not None and any(_is_same(draft.call, call) for draft in self._given)
+        return label(call.call_id) is not None and any(_is_same(draft.call, call) for draft in self._given)
 
     def write(self, draft: Draft, piece: str) -> None:
         """Append a piece of argument text; a call beyond the limit gets a problem and its text is dropped."""
         if draft.is_sealed:
             if piece.strip():
-                self.disown(draft, "the stream went on with this call after it was complete")
+                self.disown(draft, WENT_ON)
             return
         if draft.is_overflowed:
             return
@@ -92,6 +97,24 @@ class Drafts:
         if draft.size_in_bytes > self._max_bytes:
             draft.call.refuse(_too_long(self._max_bytes), ProblemKind.INVALID_JSON)
             draft.overflow()
+
+    def take_piece(self, draft: Draft, piece: Any) -> None:
+        """Take a piece as it stands in an event: of text, or the whole of the arguments as an object.
+
+        Some servers that translate others' streams send objects. There can be one: what stands beside it makes the
+        call one that must not run.
+        """
+        if isinstance(piece, str):
+            self.write(draft, piece)
+        elif is_nothing(piece):
+            return
+        elif draft.is_sealed:
+            if piece != draft.call.arguments:
+                self.disown(draft, WENT_ON)
+        elif draft.size or not is_nothing(draft.call.arguments):
+            draft.call.refuse(CONTRADICTION)
+        else:
+            draft.call.arguments = piece
 
     def charge(self, draft: Draft, size_in_bytes: int) -> None:
         """Hold a call whose arguments do not come as text to the same limit."""
@@ -119,16 +142,28 @@ class Drafts:
                 self.seal(draft)
 
     def take(self, message: Wire, find_calls: Callable[[Wire], list[FoundCall]]) -> None:
-        """Give out the calls of a whole message."""
-        for call in find_calls(message):
+        """Give out the calls of a whole message, but for those that were given out before: it came twice."""
+        for call in [call for call in find_calls(message) if not self.has_given(call)]:
             self.whole(call)
         self.is_ended = True
+
+    def begin_turn(self) -> None:
+        """Begin another turn, if one has ended: whatever becomes of it, the calls of the last one stand."""
+        if self.is_ended:
+            self.refuse_open(LOST_END)
+            self._given.clear()
+            self.is_ended = False
+
+    def drop(self, draft: Draft) -> None:
+        """Forget an open call: it is none of the client's."""
+        if not draft.is_sealed:
+            draft.is_sealed = True
+            del self._open[draft.place]
 
     def drop_open(self) -> None:
         """Forget the open calls: the turn asks for nothing."""
         for draft in self.open:
-            draft.is_sealed = True
-        self._open.clear()
+            self.drop(draft)
 
     def seal_rest(self, why: str = LOST_END) -> None:
         """Give out all that is open at an end that nobody announced: the whole ones as they are, others refused."""
@@ -219,6 +254,11 @@ class WholeMessages:
 
     def close(self) -> None:
         """Nothing is ever left open."""
+
+
+def is_nothing(arguments: Any) -> bool:
+    """Whether this says nothing of a call's arguments: it holds their place until they come."""
+    return not arguments or as_dict(arguments) == {}
 
 
 def label(value: Any) -> int | str | None:

@@ -35,6 +35,7 @@ def as_text(value: Any) -> str | None:
     A number, which some servers send as an id, becomes its digits.
     """
     if isinstance(value, str):
+        value = str.__str__(value)  # a member of an enum would call itself by another name
         return (value if value.isascii() else well_formed(value)) or None
     is_number = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= _MAX_ID_BITS
     return str(value) if is_number else None
