@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from toolrelay.formats._draft import Draft
 from toolrelay.formats._protocol import FoundCall
-from toolrelay.formats._stream import Drafts, label
+from toolrelay.formats._stream import CONTRADICTION, Drafts, label
+from toolrelay.formats._text import as_text
 from toolrelay.models import CallKind
 
 #: longer than any tool's name may be: what is cut off here is no tool that exists
 _MAX_NAME_CHARS: Final = 1024
-_CONTRADICTION: Final = "the stream is damaged: pieces of this call and of another one cannot be told apart"
 
 
 class Deltas:
@@ -26,7 +26,11 @@ class Deltas:
     def __init__(self, drafts: Drafts) -> None:
         self._metadata: dict[str, Any] = {}
         self._drafts = drafts
+        self._all: list[Draft] = []
         self._mine: list[Draft] = []
+        """Those of them that may be open."""
+        self._touched: list[Draft] = []
+        """Calls that the event at hand has said something of. An event that came twice is not meant inside of one."""
         self._last: Draft | None = None
         self._by_index: dict[int | str, Draft] = {}
         self._by_id: dict[str, Draft] = {}
@@ -42,7 +46,7 @@ class Deltas:
                 self._drafts.write(draft, arguments)
                 return draft
         index = label(index)
-        identity = call_id if isinstance(call_id, str) and call_id else None
+        identity = None if call_id is None else as_text(call_id)
         name = name if isinstance(name, str) and name else None
         draft = self._find(index, identity, name, arguments)
         if draft is None:
@@ -51,20 +55,34 @@ class Deltas:
             self._complete(draft, identity, name)
         self._last = draft
         self._write(draft, arguments)
+        self._touched.append(draft)
         return draft
 
-    def settle(self, cut_off_by: str | None = None) -> None:
-        """The choice has ended; if it was cut off, what was written last may not be whole."""
+    def end_event(self) -> None:
+        """What follows stands in another event."""
+        self._touched.clear()
+
+    def settle(self, cut: str | None = None) -> None:
+        """The choice has ended; ``cut`` says why what was written last may not be whole."""
         mine = [draft for draft in self._mine if not draft.is_sealed]
-        if cut_off_by is not None:
-            why = f"the call is truncated: the model was stopped ({cut_off_by}) while it wrote it"
+        if cut is not None:
             for draft in mine:
                 if draft is self._last or draft is mine[-1] or not draft.size:
-                    draft.call.refuse(why)
+                    draft.call.refuse(cut)
             if self._last is not None and self._last.is_sealed:
-                self._drafts.disown(self._last, why)
+                self._drafts.disown(self._last, cut)
         for draft in mine:
             self._drafts.seal(draft)
+        self._mine.clear()
+
+    def refuse(self, why: str) -> None:
+        """The choice has ended in a way that forbids to run any of its calls."""
+        for draft in self._all:
+            if draft.is_sealed:
+                self._drafts.disown(draft, why)
+            else:
+                draft.call.refuse(why)
+                self._drafts.seal(draft)
         self._mine.clear()
 
     def number(self, choice: int) -> None:
@@ -82,13 +100,13 @@ class Deltas:
         if draft is None:
             return None if index is None or name else self._drifting(index)
         if index in self._left:
-            draft.call.refuse(_CONTRADICTION)
+            draft.call.refuse(CONTRADICTION)
         return None if name and self._is_other(draft, name, arguments) else draft
 
     def _by_identity(self, index: int | str | None, identity: str, name: str | None, arguments: Any) -> Draft | None:
         known = self._by_id.get(identity)
         if known is not None:
-            return None if name and self._is_second(known, index, arguments) else known
+            return None if name and self._is_second(known, index, name, arguments) else known
         draft = self._last if index is None else self._by_index.get(index)
         if draft is None or draft.is_sealed:
             return None
@@ -97,8 +115,10 @@ class Deltas:
         # some servers make up a new id for every delta; a delta that opens a call has a name
         return None if name or draft.is_whole() else draft
 
-    def _is_second(self, known: Draft, index: int | str | None, arguments: Any) -> bool:
+    def _is_second(self, known: Draft, index: int | str | None, name: str, arguments: Any) -> bool:
         """Whether a delta with a name and this call's id opens another one: some servers give two calls one id."""
+        if known in self._touched:
+            return _stands_beside(known, name, arguments)
         if not known.is_sealed and not known.is_whole():
             return False
         if index is not None and index != known.index:
@@ -109,6 +129,8 @@ class Deltas:
         """Whether a delta with a name, but without an id, opens another call than this one."""
         if draft.call.name is None:
             return False
+        if draft in self._touched:
+            return _stands_beside(draft, name, arguments)
         if not draft.size and not draft.is_sealed:  # else a name that comes in pieces, or once more
             return draft.call.name != name and _says_something(arguments)
         if draft.call.name != name:
@@ -136,6 +158,7 @@ class Deltas:
         else:
             draft = self._drafts.start(FoundCall(name, call_id=identity, kind=kind), index)
         draft.call.metadata.update(self._metadata)
+        self._all.append(draft)
         self._mine.append(draft)
         if index is not None:
             self._by_index[index] = draft
@@ -156,14 +179,8 @@ class Deltas:
             draft.call.name = (draft.call.name + name)[:_MAX_NAME_CHARS]  # a name in pieces
 
     def _write(self, draft: Draft, arguments: Any) -> None:
-        if isinstance(arguments, str):
-            if not self._is_repeat(draft, arguments):
-                self._drafts.write(draft, arguments)
-        elif arguments is not None and not draft.is_sealed:
-            if draft.size or draft.call.arguments is not None:
-                draft.call.refuse(_CONTRADICTION)
-            else:
-                draft.call.arguments = arguments
+        if arguments is not None and (draft in self._touched or not self._is_repeat(draft, arguments)):
+            self._drafts.take_piece(draft, arguments)
 
     def _is_repeat(self, draft: Draft, arguments: Any) -> bool:
         """Whether this is the whole text once more: an event came twice."""
@@ -172,6 +189,13 @@ class Deltas:
         if not isinstance(arguments, str) or draft.size != len(arguments) or draft.size < 2:
             return False
         return draft.text() == arguments and draft.is_whole()
+
+
+def _stands_beside(draft: Draft, name: str, arguments: Any) -> bool:
+    """Whether an entry with a name is another call than this one, of which the same event has spoken already."""
+    if draft.call.name != name or draft.is_sealed or draft.is_whole():
+        return True
+    return _begins_something(arguments) if draft.size else not _says_something(arguments)
 
 
 def _begins_something(arguments: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolrelay.formats._json import decode_fast
 from toolrelay.formats._json_text import Objects
-from toolrelay.formats._plain import json_copy
+from toolrelay.formats._plain import as_dict, json_copy
 from toolrelay.formats._protocol import FoundCall
 from toolrelay.formats._text import size_in_bytes
 from toolrelay.models import CallKind
@@ -53,23 +53,20 @@ class Draft:
         """Give the argument text so far."""
         return "" if self._buffer is None else self._buffer.getvalue()
 
-    def replace(self, text: str) -> None:
-        """Put the whole text in the place of what was gathered."""
-        self._forget_text()
-        self.write(text)
+    def forget(self) -> None:
+        """Drop what was gathered of the arguments: they come again, whole."""
+        self.take(self.call)
+        self.call.arguments = None
 
     def take(self, call: FoundCall) -> None:
         """Let a whole call stand in the place of what was gathered."""
         self.call = call
-        self._forget_text()
+        self._buffer, self._end, self.size, self.size_in_bytes = None, None, 0, 0
 
     def overflow(self) -> None:
         """Drop the text, and with it what still follows."""
         self._buffer = None
         self.is_overflowed = True
-
-    def _forget_text(self) -> None:
-        self._buffer, self._end, self.size, self.size_in_bytes = None, None, 0, 0
 
     def is_whole(self) -> bool:
         """Whether the text is one JSON object as it stands: nothing can follow that would still belong to it."""
@@ -84,11 +81,16 @@ class Draft:
         """Make the text the call's arguments."""
         if self.size and not self.is_overflowed:
             text = self.text()
-            if self.call.arguments is not None and not _says(text, self.call.arguments):
+            if not is_nothing(self.call.arguments) and not _says(text, self.call.arguments):
                 self.call.refuse(_TWICE)
             self.call.arguments = text
         self._buffer = self._end = None
         self.is_sealed = True
+
+
+def is_nothing(arguments: Any) -> bool:
+    """Whether this says nothing of a call's arguments: it holds their place until they come."""
+    return not arguments or as_dict(arguments) == {}
 
 
 class _End:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
+from toolrelay.formats._gemini_stream import block_reason
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, word
 from toolrelay.models import CallProblem, ProblemKind, ProviderFormat
@@ -106,16 +107,21 @@ _WORDS: Final[dict[ProviderFormat, dict[FinishKind, str]]] = {
 _KINDS: Final[dict[str, FinishKind]] = {
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "toolUse", "requires_action"), FinishKind.TOOL_CALLS),
     **dict.fromkeys(("stop", "end_turn", "endTurn", "STOP", "stop_sequence", "stopSequence"), FinishKind.STOP),
-    "completed": FinishKind.STOP,
+    **dict.fromkeys(("completed", "idle"), FinishKind.STOP),
     **dict.fromkeys(
         ("length", "max_tokens", "maxTokens", "MAX_TOKENS", "model_length", "max_output_tokens"), FinishKind.LENGTH
     ),
-    **dict.fromkeys(("model_context_window_exceeded", "incomplete"), FinishKind.LENGTH),
+    **dict.fromkeys(("model_context_window_exceeded", "incomplete", "CONTINUATION"), FinishKind.LENGTH),
+    **dict.fromkeys(("requires_continuation", "budget_exceeded"), FinishKind.LENGTH),
     **dict.fromkeys(
         ("content_filter", "refusal", "content_filtered", "guardrail_intervened"), FinishKind.CONTENT_FILTER
     ),
     **dict.fromkeys(
         ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"),
+        FinishKind.CONTENT_FILTER,
+    ),
+    **dict.fromkeys(
+        ("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
         FinishKind.CONTENT_FILTER,
     ),
     **dict.fromkeys(("pause_turn", "compaction"), FinishKind.PAUSE),
@@ -124,7 +130,9 @@ _KINDS: Final[dict[str, FinishKind]] = {
         FinishKind.MALFORMED,
     ),
     **dict.fromkeys(("UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"), FinishKind.MALFORMED),
-    **dict.fromkeys(("failed", "cancelled", "error", "OTHER"), FinishKind.ERROR),
+    "function_call_filter": FinishKind.MALFORMED,
+    **dict.fromkeys(("failed", "cancelled", "canceled", "error", "OTHER", "IMAGE_OTHER", "NO_IMAGE"), FinishKind.ERROR),
+    **dict.fromkeys(("abort", "aborted", "insufficient_system_resource"), FinishKind.ERROR),
 }
 _REASONS: Final = ("finish_reason", "done_reason", "stop_reason", "stopReason", "finishReason")
 
@@ -136,8 +144,11 @@ def wire_reason(kind: FinishKind, provider_format: ProviderFormat) -> str | None
 
 def finish_of(message: Wire, provider_format: ProviderFormat) -> Finish:
     """Read how the turn ended that a message holds."""
+    blocked = block_reason(message)
+    if blocked is not None:
+        return Finish(FinishKind.CONTENT_FILTER, blocked)
     reason = _reason_in(message)
-    kind = FinishKind.UNKNOWN if reason is None else _KINDS.get(reason, FinishKind.UNKNOWN)
+    kind = FinishKind.UNKNOWN if reason is None else _KINDS.get(reason.partition(":")[0], FinishKind.UNKNOWN)
     if kind is not FinishKind.MALFORMED:
         return Finish(kind, reason)
     problem = CallProblem(
@@ -161,4 +172,4 @@ def _reason_in(message: Wire) -> str | None:
             if choice is not None:
                 return word(choice, *_REASONS)
     metadata = as_dict(message.get("response_metadata"))
-    return word(message, "status") if metadata is None else word(metadata, *_REASONS)
+    return word(message, "status") if metadata is None else word(metadata, *_REASONS, "status")

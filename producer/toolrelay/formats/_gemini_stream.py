@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
 from toolrelay.formats._draft import Draft
 from toolrelay.formats._partial_args import PartialArgs, PathFault, partials_of
 from toolrelay.formats._plain import as_dict, as_list
@@ -16,8 +17,19 @@ from toolrelay.formats._protocol import FoundCall, Wire, pick, word
 from toolrelay.formats._stream import LOST_END, Drafts, StreamFault, fault_of
 from toolrelay.models import ProblemKind
 
-_FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
-_CUT_OFF: Final = "MAX_TOKENS"
+#: https://ai.google.dev/api/generate-content#FinishReason
+FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+#: a limit stopped the model; behind ``CONTINUATION`` the turn can be gone on with
+CUT_OFF: Final = frozenset({"MAX_TOKENS", "CONTINUATION"})
+#: nothing may run, whoever passes the word on; here, that is so for all other words
+DISOWNED: Final = frozenset(
+    {
+        *("SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION"),
+        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_OTHER", "NO_IMAGE", "IMAGE_RECITATION", "MODEL_ARMOR"),
+        *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
+        *("MISSING_THOUGHT_SIGNATURE", "PUP_LIMITED_DISABLED"),
+    }
+)
 _MAX_CANDIDATES: Final = 1000
 
 
@@ -95,18 +107,43 @@ class _Candidate:
 
     def finish(self, reason: str) -> None:
         """The answer has ended."""
-        if reason in _FINISHED:
+        if reason in FINISHED:
             self.end(LOST_END)
             return
-        if reason == _CUT_OFF:
+        if reason in CUT_OFF:
             calls = self.calls[-1:]
-            why = "the call is truncated: the model was stopped (MAX_TOKENS) while it wrote it"
+            why = f"the call is truncated: the model was stopped ({reason}) while it wrote it"
         else:
             calls = self.calls
             why = f"the call is truncated or disowned: the turn ended with finishReason {reason!r}"
         self.end(why)
         for draft in calls:
             self._drafts.disown(draft, why)
+
+
+def block_reason(message: Wire) -> str | None:
+    """Say why the prompt was refused, in Gemini's word; ``None`` if it was not.
+
+    https://ai.google.dev/api/generate-content#BlockReason
+    """
+    feedback = as_dict(pick(message, "promptFeedback", "prompt_feedback"))
+    return None if feedback is None else word(feedback, "blockReason", "block_reason")
+
+
+def is_in_pieces(part: Wire) -> bool:
+    """Whether this ``functionCall`` is only a piece of a call."""
+    call = as_dict(pick(part, "functionCall", "function_call")) or part
+    return bool(pick(call, "willContinue", "will_continue") or partials_of(call))
+
+
+def assembled(parts: list[Wire], find_call: Callable[[Wire], FoundCall | None]) -> list[FoundCall]:
+    """Put the calls of one message together, of which some are in pieces; what does not end in it is cut off."""
+    drafts = Drafts(MAX_ARGUMENTS_BYTES, max_calls=len(parts) + 1)
+    candidate = _Candidate(drafts)
+    for part in parts:
+        candidate.part(part, as_dict(pick(part, "functionCall", "function_call")) or part, find_call)
+    candidate.end(LOST_END)
+    return [draft.call for draft in sorted(drafts.sealed, key=lambda draft: draft.place)]
 
 
 class Stream:
@@ -128,15 +165,19 @@ class Stream:
         if self._drafts.model is None:
             self._drafts.model = pick(event, "modelVersion", "model_version")
         candidates = event.get("candidates")
-        if candidates is not None:
+        if event.get("error"):
+            self._drafts.fail(fault_of(event, as_dict(event["error"])))
+        elif candidates is not None:
             for item in as_list(candidates):
                 candidate = as_dict(item)
                 if candidate is not None:
                     self._candidate(candidate)
-        elif event.get("error"):
-            self._drafts.fail(fault_of(event, as_dict(event["error"])))
         elif not self._live(event):
             self._candidate(event)
+        blocked = block_reason(event)
+        if blocked is not None:
+            self._drafts.refuse_all(f"the call is disowned: the prompt was blocked ({blocked})")
+            self._drafts.is_ended = True
 
     def _live(self, message: Wire) -> bool:
         cancellation = as_dict(pick(message, "toolCallCancellation", "tool_call_cancellation"))
@@ -149,8 +190,10 @@ class Stream:
             if found is not None and not self._drafts.has_given(found):
                 self._drafts.forget_given()
                 self._drafts.whole(found)
-        self._drafts.is_ended = self._drafts.is_ended or bool(calls)
-        return bool(calls)
+        content = as_dict(pick(message, "serverContent", "server_content")) or {}
+        is_ended = bool(calls) or pick(content, "turnComplete", "turn_complete") is True
+        self._drafts.is_ended = self._drafts.is_ended or is_ended
+        return is_ended
 
     def _candidate(self, candidate: Wire) -> None:
         state = self._state_of(candidate.get("index"))
@@ -162,7 +205,7 @@ class Stream:
                 state.part(part, call, self._find_call)
         reason = word(candidate, "finishReason", "finish_reason")
         if reason is not None:
-            state.finish(str(reason))
+            state.finish(reason)
             self._drafts.is_ended = True
 
     def _state_of(self, index: Any) -> _Candidate:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from toolrelay.formats._draft import Draft
+from toolrelay.formats._draft import Draft, is_nothing
 from toolrelay.formats._protocol import FoundCall
-from toolrelay.formats._stream import Drafts, is_nothing, label
+from toolrelay.formats._stream import Drafts, label
 
 _MAX_OTHERS: Final = 1000
 

@@ -15,7 +15,9 @@ from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._text import size_in_bytes
 
 _STEP: Final = re.compile(r"""\.([^.\[\]'"]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
-_ESCAPED: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)")
+#: https://www.rfc-editor.org/rfc/rfc9535#name-name-selector
+_ESCAPES: Final = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r"} | {char: char for char in "/\\'\""}
 
 Step = int | str
 
@@ -136,12 +138,32 @@ def _steps(path: str) -> tuple[Step, ...]:
         if found is None or len(steps) >= MAX_NESTING:
             raise PathFault(f"{path[:80]!r} is no path, or too long a one")
         name, index, single, double = found.groups()
-        quoted = single if single is not None else double
-        steps.append(int(index) if index is not None else name if name is not None else _ESCAPED.sub(r"\1", quoted))
+        if index is not None:
+            steps.append(int(index))
+        else:
+            steps.append(name if name is not None else _unquoted(single if single is not None else double))
         at = found.end()
     if not steps:
         raise PathFault("a value came for the whole of the arguments")
     return tuple(steps)
+
+
+def _unquoted(name: str) -> str:
+    """Read the escapes of a quoted name."""
+    text = _ESCAPED.sub(_meant, name)
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")  # two escapes may be one character
+    except UnicodeDecodeError:
+        raise PathFault(f"{name[:80]!r} is no name: it holds half of a surrogate pair") from None
+
+
+def _meant(escape: re.Match[str]) -> str:
+    digits, char = escape.groups()
+    if digits is not None:
+        return chr(int(digits, 16))
+    if char not in _ESCAPES:
+        raise PathFault(f"{escape[0]!r} is no escape of a path")
+    return _ESCAPES[char]
 
 
 def partials_of(call: Wire) -> list[Wire]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-from toolrelay.formats._draft import Draft
-from toolrelay.formats._plain import as_dict
+from toolrelay.formats._draft import Draft, is_nothing
 from toolrelay.formats._protocol import FoundCall, Wire
 from toolrelay.formats._text import as_text
 from toolrelay.models import ProblemKind
@@ -101,15 +100,15 @@ class Drafts:
     def take_piece(self, draft: Draft, piece: Any) -> None:
         """Take a piece as it stands in an event: of text, or the whole of the arguments as an object.
 
-        Some servers that translate others' streams send objects. There can be one: what stands beside it makes the
-        call one that must not run.
+        Some servers that translate others' streams send objects. There can be one; ``{}`` may stand in for what comes
+        later. What else stands beside it makes the call one that must not run.
         """
         if isinstance(piece, str):
             self.write(draft, piece)
-        elif is_nothing(piece):
+        elif piece is None or (is_nothing(piece) and draft.size):
             return
         elif draft.is_sealed:
-            if piece != draft.call.arguments:
+            if not _is_equal(draft.call.arguments, piece):
                 self.disown(draft, WENT_ON)
         elif draft.size or not is_nothing(draft.call.arguments):
             draft.call.refuse(CONTRADICTION)
@@ -221,8 +220,12 @@ class Drafts:
 
 
 def _is_same(known: FoundCall, call: FoundCall) -> bool:
+    return (known.call_id, known.name) == (call.call_id, call.name) and _is_equal(known.arguments, call.arguments)
+
+
+def _is_equal(known: Any, arguments: Any) -> bool:
     try:
-        return (known.call_id, known.name) == (call.call_id, call.name) and bool(known.arguments == call.arguments)
+        return bool(known == arguments)
     except RecursionError:  # nested too deep to be compared; it is refused when it is read
         return False
 
@@ -254,11 +257,6 @@ class WholeMessages:
 
     def close(self) -> None:
         """Nothing is ever left open."""
-
-
-def is_nothing(arguments: Any) -> bool:
-    """Whether this says nothing of a call's arguments: it holds their place until they come."""
-    return not arguments or as_dict(arguments) == {}
 
 
 def label(value: Any) -> int | str | None:

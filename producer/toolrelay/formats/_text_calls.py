@@ -9,10 +9,10 @@ import json
 from typing import Final, NamedTuple
 
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, word
+from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.formats._stream import LOST_END, Drafts, StreamFault, StreamReader
 from toolrelay.formats._text import size_in_bytes
-from toolrelay.formats.openai_chat import CUT_OFF
+from toolrelay.formats.openai_chat import why_cut, why_void
 
 _OPEN: Final = "<tool_call>"
 _CLOSE: Final = "</tool_call>"
@@ -68,7 +68,7 @@ def calls_in_text(message: Wire) -> list[FoundCall]:
     for choice in _choices_of(message) or [message]:
         content = (as_dict(choice.get("message")) or choice).get("content")
         if isinstance(content, str):
-            found += _calls_of(content, _cut(_reason_of(choice)))
+            found += _calls_of(content, _reason_of(choice))
     return found
 
 
@@ -80,13 +80,12 @@ def _reason_of(choice: Wire) -> str | None:
     return word(choice, "finish_reason", "done_reason")
 
 
-def _cut(reason: str | None) -> str | None:
-    return f"the call is truncated: the model was stopped ({reason}) while it wrote it" if reason in CUT_OFF else None
-
-
-def _calls_of(text: str, cut: str | None) -> list[FoundCall]:
+def _calls_of(text: str, reason: str | None, *, is_lost: bool = False) -> list[FoundCall]:
     found = split_text(text)
-    if found.is_open and cut is not None:
+    cut, void = LOST_END if is_lost else why_cut(reason), why_void(reason)
+    if void is not None:
+        refuse_all(found.calls, void)
+    elif found.is_open and cut is not None:
         found.calls[-1].refuse(cut)
     return found.calls
 
@@ -108,6 +107,8 @@ class TextCallStream:
     def feed(self, event: Wire) -> None:
         """Read one chunk, or one message of Ollama's own stream; raises ``StreamFault`` for text beyond the limit."""
         self._reader.feed(event)
+        if self._drafts.failure is not None:
+            return
         for choice in _choices_of(event) or [event]:
             said = as_dict(choice.get("delta")) or as_dict(choice.get("message")) or {}
             index = choice.get("index")
@@ -115,12 +116,12 @@ class TextCallStream:
             self._said(place, said)
             reason = _reason_of(choice)
             if reason is not None:
-                self._end(place, _cut(reason))
+                self._end(place, reason)
 
     def close(self) -> None:
         """Give the calls of choices whose end nobody announced; one that is not closed may be cut off."""
         for index in list(self._texts):
-            self._end(index, LOST_END)
+            self._end(index, None, is_lost=True)
         self._reader.close()
 
     def _said(self, index: int, said: Wire) -> None:
@@ -136,9 +137,9 @@ class TextCallStream:
             )
         self._texts.setdefault(index, []).append(content)
 
-    def _end(self, index: int, cut: str | None) -> None:
+    def _end(self, index: int, reason: str | None, *, is_lost: bool = False) -> None:
         pieces = self._texts.pop(index, [])
         if index in self._with_calls:
             return
-        for call in _calls_of("".join(pieces), cut):
+        for call in _calls_of("".join(pieces), reason, is_lost=is_lost):
             self._drafts.whole(call)

@@ -25,9 +25,12 @@ from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_anthropic
 
 #: the turn goes on: it is sent back as it is, and nothing is run in between
-_PAUSED: Final = frozenset({"pause_turn", "compaction"})
+#: https://docs.claude.com/en/api/handling-stop-reasons
+PAUSED: Final = frozenset({"pause_turn", "compaction"})
 #: the model was stopped while it wrote; in a stream the calls before that are known to be whole
-_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+#: nothing may run, whoever passes the word on; here, that is so for all but ``tool_use``
+DISOWNED: Final = frozenset({"refusal"})
 #: the API checks it on the call and on its answer
 CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_-")
 
@@ -49,7 +52,7 @@ def find_call(payload: Wire) -> FoundCall | None:
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read the blocks of a message, or a single block."""
     reason = word(message, "stop_reason")
-    if reason in _PAUSED:
+    if reason in PAUSED:
         return []
     calls = calls_in_content(message, _block)
     if reason is not None and reason != "tool_use":
@@ -85,13 +88,14 @@ class Stream:
 
     def _around_blocks(self, kind: Any, event: Wire) -> None:
         if kind == "message_start":
+            self._drafts.begin_turn()
             self._drafts.model = (as_dict(event.get("message")) or {}).get("model")
         elif kind == "message_delta":
             self._stop(word(as_dict(event.get("delta")) or {}, "stop_reason"))
         elif kind == "message_stop":
             self._drafts.seal_rest()
             self._drafts.is_ended = True
-        elif kind == "error":
+        elif kind == "error" or (kind is None and event.get("error")):
             self._drafts.fail(fault_of(event, as_dict(event.get("error"))))
         elif kind == "message":  # a server that does not stream answers with a whole one
             self._drafts.take(event, find_calls)
@@ -101,10 +105,10 @@ class Stream:
             return
         if reason == "tool_use":
             self._drafts.seal_all()
-        elif reason in _CUT_OFF:
+        elif reason in CUT_OFF:
             self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
         else:
-            if reason in _PAUSED:
+            if reason in PAUSED:
                 self._drafts.drop_open()
             self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stop_reason {reason!r}")
         self._drafts.is_ended = True

@@ -22,12 +22,13 @@ from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_bedrock
 
-#: some of the models behind Converse stop with ``end_turn`` and mean their calls; these stop for another reason
-_DISOWNED: Final = frozenset(
-    {"max_tokens", "model_context_window_exceeded", "guardrail_intervened", "content_filtered"}
+#: the model was stopped by a limit; in a stream the calls before that are known to be whole
+#: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html (``stopReason``)
+CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+#: nothing may run. Some of the models behind Converse stop with ``end_turn`` and mean their calls
+DISOWNED: Final = frozenset(
+    {"guardrail_intervened", "content_filtered", "malformed_tool_use", "malformed_model_output"}
 )
-#: in a stream the calls before that are known to be whole
-_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_.:-")
 
 
@@ -44,7 +45,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     output = as_dict(message.get("output")) or message
     calls = calls_in_content(as_dict(output.get("message")) or output, _block)
     reason = word(message, "stopReason", "stop_reason")
-    if reason in _DISOWNED:
+    if reason in DISOWNED or reason in CUT_OFF:
         refuse_all(calls, f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
     return calls
 
@@ -66,6 +67,9 @@ class Stream:
             body = as_dict(value)
             if body is None:
                 continue
+            if kind == "messageStart":
+                self._drafts.begin_turn()
+                continue
             index = body.get("contentBlockIndex")
             if kind == "contentBlockDelta":
                 use = as_dict((as_dict(body.get("delta")) or {}).get("toolUse"))
@@ -77,15 +81,15 @@ class Stream:
                 self._blocks.stop(index)
             elif kind == "messageStop":
                 self._stop(word(body, "stopReason"))
-            elif str(kind).endswith("Exception"):
+            elif str(kind).endswith("Exception") or (kind == "error" and body):
                 self._drafts.fail(fault_of({"type": kind, **body}, None))
 
     def _stop(self, reason: str | None) -> None:
-        if reason in _CUT_OFF:
+        if reason in CUT_OFF:
             self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
         elif reason is None:
             self._drafts.seal_rest()
-        elif reason in _DISOWNED:
+        elif reason in DISOWNED:
             self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
         else:
             self._drafts.seal_all()

@@ -13,7 +13,7 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, read_word, text
 from toolrelay.formats._content import Media, Text
-from toolrelay.formats._gemini_stream import Stream
+from toolrelay.formats._gemini_stream import CUT_OFF, FINISHED, Stream, assembled, is_in_pieces
 from toolrelay.formats._output import error_text, shown_blocks, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
@@ -25,13 +25,15 @@ from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_gemini
 from toolrelay.schemas.gemini import from_gemini
 
-_FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
-_CUT_OFF: Final = "MAX_TOKENS"
 _SIGNATURE: Final = "thought_signature"
 
 
 def find_call(payload: Wire) -> FoundCall | None:
     """Read a ``functionCall`` part, its inside, or the flat ``{"name", "args"}``."""
+    return next(iter(assembled([payload], _whole)), None) if is_in_pieces(payload) else _whole(payload)
+
+
+def _whole(payload: Wire) -> FoundCall | None:
     call = as_dict(pick(payload, "functionCall", "function_call")) or payload
     metadata: dict[str, Any] = {}
     signature = pick(payload, "thoughtSignature", _SIGNATURE)
@@ -65,34 +67,39 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 
 def _live_calls(message: Wire) -> list[Any]:
-    tool_call = as_dict(pick(message, "toolCall", "tool_call")) or {}
+    tool_call = as_dict(pick(message, "toolCall", "tool_call")) or message
     return as_list(pick(tool_call, "functionCalls", "function_calls"))
 
 
 def _in_live(message: Wire) -> list[FoundCall]:
-    return [call for item in _live_calls(message) if (call := find_call(as_dict(item) or {})) is not None]
+    return _in_parts([as_dict(item) or {} for item in _live_calls(message)])
 
 
 def _in_candidate(candidate: Wire) -> list[FoundCall]:
     content = as_dict(candidate.get("content")) or candidate
-    parts = [content] if "parts" not in content else as_list(content["parts"])
-    calls = [call for part in parts if (call := _in_part(as_dict(part) or {})) is not None]
+    parts = [content] if "parts" not in content else [as_dict(part) or {} for part in as_list(content["parts"])]
+    calls = _in_parts([part for part in parts if _is_call(part)])
     reason = word(candidate, "finishReason", "finish_reason")
-    if reason == _CUT_OFF:
-        cut_off(calls, "the call is truncated: the model was stopped (MAX_TOKENS) while it wrote it")
-    elif reason is not None and reason not in _FINISHED:
-        refuse_all(calls, f"the call is truncated or disowned: the turn ended with finishReason {str(reason)!r}")
+    if reason in CUT_OFF:
+        cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+    elif reason is not None and reason not in FINISHED:
+        refuse_all(calls, f"the call is truncated or disowned: the turn ended with finishReason {reason!r}")
     return calls
 
 
-def _in_part(part: Wire) -> FoundCall | None:
-    is_call = pick(part, "functionCall", "function_call") is not None or "name" in part or "args" in part
-    return find_call(part) if is_call else None
+def _in_parts(parts: list[Wire]) -> list[FoundCall]:
+    if any(map(is_in_pieces, parts)):
+        return assembled(parts, _whole)
+    return [call for part in parts if (call := _whole(part)) is not None]
+
+
+def _is_call(part: Wire) -> bool:
+    return pick(part, "functionCall", "function_call") is not None or "name" in part or "args" in part
 
 
 def open_stream(drafts: Drafts) -> Stream:
     """Read a stream of responses, or the messages of a Live session."""
-    return Stream(drafts, find_call, _live_calls)
+    return Stream(drafts, _whole, _live_calls)
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:

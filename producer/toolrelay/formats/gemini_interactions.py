@@ -21,7 +21,13 @@ from toolrelay.outputs import lenient_text
 from toolrelay.schemas.export import to_gemini_json_schema
 from toolrelay.schemas.gemini import from_gemini
 
-_DISOWNED: Final = frozenset({"failed", "cancelled"})
+#: https://ai.google.dev/api/interactions-api (``Interaction.status``). ``idle`` says that all is done, calls wait
+FINISHED: Final = frozenset({"requires_action", "completed", "idle"})
+#: a limit stopped the model: of a request's tokens, which ``continuation_token`` goes beyond, or of the whole's budget
+CUT_OFF: Final = frozenset({"incomplete", "requires_continuation", "budget_exceeded"})
+DISOWNED: Final = frozenset({"failed", "cancelled"})
+#: what is there may not be whole, and will be read again
+GOING_ON: Final = frozenset({"queued", "in_progress"})
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -39,11 +45,17 @@ def find_calls(message: Wire) -> list[FoundCall]:
     steps = [step for item in as_list(message["steps"]) if (step := as_dict(item))]
     calls = [call for step in steps if "type" in step and (call := find_call(step)) is not None]
     status = word(message, "status")
-    if status == "incomplete":
-        cut_off(calls, "the call is truncated: the interaction is incomplete")
-    elif status in _DISOWNED:
+    if status in CUT_OFF:
+        cut_off(calls, _cut(status))
+    elif status in DISOWNED:
         refuse_all(calls, f"the call is truncated or disowned: the interaction's status is {status!r}")
+    elif status in GOING_ON:
+        refuse_all(calls, f"the call may be truncated: the interaction goes on, its status is {status!r}")
     return calls
+
+
+def _cut(status: str | None) -> str:
+    return f"the call is truncated: the interaction is incomplete, its status is {status!r}"
 
 
 class Stream:
@@ -66,18 +78,20 @@ class Stream:
             self._blocks.start(index, find_call(step) if "type" in step else None)
         elif kind == "step.stop":
             self._blocks.stop(index)
-        elif kind == "error":
+        elif kind == "error" or (kind is None and event.get("error")):
             self._drafts.fail(fault_of(event, as_dict(event.get("error"))))
         else:
+            if kind == "interaction.created":
+                self._drafts.begin_turn()
             self._status(as_dict(event.get("interaction")) or event)
 
     def _status(self, interaction: Wire) -> None:
         status = word(interaction, "status")
-        if status in ("requires_action", "completed"):
+        if status in FINISHED:
             self._drafts.seal_all()
-        elif status == "incomplete":
-            self._blocks.cut_off("the call is truncated: the interaction is incomplete")
-        elif status in _DISOWNED:
+        elif status in CUT_OFF:
+            self._blocks.cut_off(_cut(status))
+        elif status in DISOWNED:
             self._drafts.refuse_all(f"the call is truncated or disowned: the interaction's status is {status!r}")
         else:
             return  # it is still going on

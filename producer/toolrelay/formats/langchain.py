@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
-from toolrelay.formats import openai_chat
+from toolrelay.formats import _gemini_stream, anthropic, bedrock, gemini_interactions, openai_chat, openai_responses
+from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
 from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._content import Block, Text
 from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, shown_blocks, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
@@ -25,9 +26,22 @@ from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
-_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+#: where a message's metadata has the provider's word, by LangChain's integrations: OpenAI, Mistral and Google;
+#: Anthropic; Ollama; Bedrock Converse; OpenAI Responses
+_REASONS: Final = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 #: how providers say that the model was done; other words stand for themselves, and nothing is settled by them
-_FINISHED: Final = frozenset({"tool_calls", "tool_use", "stop", "STOP", "end_turn", "function_call"})
+_FINISHED: Final = frozenset(
+    {"tool_calls", "tool_use", "stop", "STOP", "end_turn", "stop_sequence", "function_call", "completed"}
+)
+#: the provider's own format says why
+_CUT_OFF: Final = (
+    openai_chat.CUT_OFF | anthropic.CUT_OFF | bedrock.CUT_OFF | _gemini_stream.CUT_OFF | openai_responses.CUT_OFF
+) | gemini_interactions.CUT_OFF
+_DISOWNED: Final = (
+    openai_chat.DISOWNED | anthropic.DISOWNED | bedrock.DISOWNED | _gemini_stream.DISOWNED | openai_responses.DISOWNED
+) | gemini_interactions.DISOWNED
+_PAUSED: Final = anthropic.PAUSED
+_KNOWN: Final = _FINISHED | _CUT_OFF | _DISOWNED | _PAUSED
 _INVALID: Final = "invalid_tool_call"
 
 
@@ -53,12 +67,42 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if "args" in message or message.get("type") in ("tool_call", _INVALID):
         alone = find_call(message)
         return [] if alone is None else [alone]
+    reason = _reason_of(message)
+    if reason in _PAUSED:
+        return []
+    if as_list(message.get("tool_call_chunks")):
+        return _in_chunks(message)  # its tool_calls hold what LangChain made of text that may not be whole
     calls = _listed(message) or _in_blocks(message) or _raw(message)
-    metadata = as_dict(message.get("response_metadata")) or {}
-    reason = word(metadata, "finish_reason", "stop_reason", "done_reason")
-    if reason in _CUT_OFF:
-        cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+    if reason in _DISOWNED:
+        refuse_all(calls, _void(reason))
+    elif reason in _CUT_OFF:
+        cut_off(calls, _cut(reason))
     return calls
+
+
+def _reason_of(message: Wire) -> str | None:
+    reason = word(as_dict(message.get("response_metadata")) or {}, *_REASONS)
+    if reason is None or reason in _KNOWN:
+        return reason
+    bare = reason.partition(":")[0]
+    once = bare[: (bare + bare).find(bare, 1)]  # chunks that are added up repeat the word: "STOPSTOP"
+    return once if once in _KNOWN else reason
+
+
+def _cut(reason: str | None) -> str:
+    return f"the call is truncated: the model was stopped ({reason}) while it wrote it"
+
+
+def _void(reason: str | None) -> str:
+    return f"the call is truncated or disowned: the turn ended with {reason!r}"
+
+
+def _in_chunks(message: Wire) -> list[FoundCall]:
+    """Read chunks that were added up: the text of their pieces counts."""
+    drafts = Drafts(MAX_ARGUMENTS_BYTES, max_calls=len(message["tool_call_chunks"]) + 1)
+    Stream(drafts).feed_chunk(message)
+    drafts.seal_all()
+    return [draft.call for draft in sorted(drafts.sealed, key=lambda draft: draft.place)]
 
 
 def _listed(message: Wire) -> list[FoundCall]:
@@ -107,14 +151,33 @@ class Stream:
         kind = message.get("type")
         if kind in ("ai", "AIMessage"):
             self._drafts.take(message, find_calls)
-            return
-        for chunk in as_list(message.get("tool_call_chunks")) or _chunks_in_blocks(message):
+        else:
+            self.feed_chunk(message)
+
+    def feed_chunk(self, message: Wire) -> None:
+        """Read the pieces in one chunk, or those of chunks that were added up."""
+        chunks = as_list(message.get("tool_call_chunks")) or _chunks_in_blocks(message)
+        for chunk in chunks:
             self._piece(as_dict(chunk) or {})
-        metadata = as_dict(message.get("response_metadata")) or {}
-        reason = word(metadata, "finish_reason", "stop_reason", "done_reason")
-        if reason in _CUT_OFF or message.get("chunk_position") == "last" or reason in _FINISHED:
-            self._deltas.settle(reason if reason in _CUT_OFF else None)
-            self._drafts.is_ended = True
+        self._deltas.end_event()
+        if not chunks:  # a model whose calls come whole
+            for call in [call for call in _listed(message) or _in_blocks(message) if not self._drafts.has_given(call)]:
+                self._drafts.whole(call)
+        self._end(_reason_of(message), is_last=message.get("chunk_position") == "last")
+
+    def _end(self, reason: str | None, *, is_last: bool) -> None:
+        if reason in _PAUSED:
+            self._drafts.drop_open()
+            self._drafts.refuse_all(_void(reason))
+        elif reason in _DISOWNED:
+            self._drafts.refuse_all(_void(reason))
+        elif reason in _CUT_OFF:
+            self._deltas.settle(_cut(reason))
+        elif is_last or reason in _FINISHED:
+            self._deltas.settle()
+        else:
+            return
+        self._drafts.is_ended = True
 
     def _piece(self, chunk: Wire) -> None:
         draft = self._deltas.add(chunk.get("index"), chunk.get("id"), chunk.get("name"), chunk.get("args"))

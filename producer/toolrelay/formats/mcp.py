@@ -42,6 +42,9 @@ def find_call(payload: Wire) -> FoundCall | None:
 
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read a request or a sampling answer; results, listings and other requests hold no calls."""
+    result = as_dict(message.get("result"))
+    if result is not None and "method" not in message:  # a client's answer, in which a sampled turn may stand
+        return find_calls(result) if "content" in result else []
     if "content" not in message:
         is_call = pick(message, "method", "params", "name", "arguments") is not None
         call = find_call(message) if is_call else None

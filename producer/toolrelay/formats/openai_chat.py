@@ -15,17 +15,29 @@ from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._deltas import Deltas
 from toolrelay.formats._output import call_id, flagless_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, StreamFault, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
 from toolrelay.formats._written import Cut, WrittenCall
-from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
+from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
+#: https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices (``model_length`` is Mistral's)
 CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
+#: the turn failed: nothing of it may run. ``error`` is said by OpenRouter and Mistral, ``insufficient_system_resource``
+#: by DeepSeek, ``abort`` by vLLM and SGLang, ``function_call_filter`` by Gemini's service in OpenAI's form
+#: https://openrouter.ai/docs/api-reference/errors, https://docs.mistral.ai/api,
+#: https://api-docs.deepseek.com/api/create-chat-completion
+DISOWNED: Final = frozenset(
+    {"error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled", "function_call_filter"}
+)
+_USUAL: Final = ("tool_calls", "stop")
 _LEGACY: Final = "legacy_function_call"
+#: what must go back with the call: Gemini's thought signatures, in ``google.thought_signature``
+#: https://ai.google.dev/gemini-api/docs/thought-signatures
+_EXTRA: Final = "extra_content"
 _FUNCTION: Final = CallKind.FUNCTION  # a name of the module is found sooner than a member of an enum
 #: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
 MAX_CHOICES: Final = 1000
@@ -39,18 +51,46 @@ def find_call(payload: Wire) -> FoundCall:
     identity = payload.get("id")
     if identity is None:
         identity = payload.get("call_id")
-    return FoundCall(function.get("name"), function.get("arguments"), identity, _FUNCTION, {}, payload)
+    found = FoundCall(function.get("name"), function.get("arguments"), identity, _FUNCTION, {}, payload)
+    if found.arguments is None:
+        _look_elsewhere(found, function)
+    if _EXTRA in payload:
+        _keep_extra(found, payload)
+    return found
 
 
 def _find_odd(payload: Wire) -> FoundCall:
     identity = pick(payload, "id", "call_id")
     custom = as_dict(payload.get("custom"))
     if custom is not None:
-        return FoundCall(custom.get("name"), custom.get("input"), identity, CallKind.CUSTOM, raw=payload)
-    function = as_dict(payload.get("function"))
-    if function is None:
-        function = payload
-    return FoundCall(function.get("name"), function.get("arguments"), identity, raw=payload)
+        found = FoundCall(custom.get("name"), custom.get("input"), identity, CallKind.CUSTOM, raw=payload)
+    else:
+        function = as_dict(payload.get("function"))
+        if function is None:
+            function = payload
+        found = FoundCall(function.get("name"), function.get("arguments"), identity, raw=payload)
+        if found.arguments is None:
+            _look_elsewhere(found, function)
+    _keep_extra(found, payload)
+    return found
+
+
+def _look_elsewhere(found: FoundCall, function: Wire) -> None:
+    """Take arguments from where other providers have them; a tool's definition has its schema there."""
+    found.arguments = _elsewhere(function)
+    schema = as_dict(found.arguments)
+    if schema is not None and schema.get("type") == "object" and "parameters" in function:
+        found.refuse("this is the definition of a tool, no call of it", ProblemKind.INVALID_PAYLOAD)
+
+
+def _elsewhere(function: Wire) -> Any:
+    return pick(function, "parameters", "input", "args")
+
+
+def _keep_extra(found: FoundCall, payload: Wire) -> None:
+    extra = payload.get(_EXTRA)
+    if extra:
+        found.metadata[_EXTRA] = extra
 
 
 def find_calls(message: Wire) -> list[FoundCall]:
@@ -59,15 +99,15 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if choices is None:
         return _in_choice(message)
     listed = as_list(choices)
-    if len(listed) == 1:
-        choice = as_dict(listed[0])
-        return [] if choice is None else _in_choice(choice)
     found: list[FoundCall] = []
     for position, choice in enumerate(map(as_dict, listed)):
         if choice is not None:
             calls = _in_choice(choice)
-            _number(calls, choice.get("index", position))
+            if len(listed) > 1:
+                _number(calls, choice.get("index", position))
             found += calls
+    if message.get("error"):
+        refuse_all(found, fault_of(message, as_dict(message["error"])))
     return found
 
 
@@ -80,15 +120,40 @@ def _in_choice(choice: Wire) -> list[FoundCall]:
     message = as_dict(choice.get("message"))
     calls = _in_message(choice if message is None else message)
     reason = choice.get("finish_reason")
-    if type(reason) is not str:
-        reason = word(choice, "finish_reason", "done_reason")
-    if reason in CUT_OFF:
-        cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+    if reason not in _USUAL:
+        judge(calls, word(choice, "finish_reason", "done_reason"))
+    if choice.get("error"):
+        refuse_all(calls, fault_of(choice, as_dict(choice["error"])))
     return calls
 
 
+def judge(calls: list[FoundCall], reason: str | None) -> None:
+    """Refuse the calls of a choice that the end of its turn forbids to run."""
+    void, cut = why_void(reason), why_cut(reason)
+    if void is not None:
+        refuse_all(calls, void)
+    elif cut is not None:
+        cut_off(calls, cut)
+
+
+def why_cut(reason: str | None) -> str | None:
+    """Say why what was written last may not be whole; ``None`` if it is."""
+    is_cut = reason is not None and _bare(reason) in CUT_OFF
+    return f"the call is truncated: the model was stopped ({reason}) while it wrote it" if is_cut else None
+
+
+def why_void(reason: str | None) -> str | None:
+    """Say why nothing of the turn may run; ``None`` if it may."""
+    is_void = reason is not None and _bare(reason) in DISOWNED
+    return f"the call is truncated or disowned: the turn ended with finish_reason {reason!r}" if is_void else None
+
+
+def _bare(reason: str) -> str:
+    return reason.partition(":")[0]  # "content_filter: PROHIBITED_CONTENT", as Gemini says it
+
+
 def _in_message(message: Wire) -> list[FoundCall]:
-    listed = as_list(message.get("tool_calls"))
+    listed = entries_of(message.get("tool_calls"))
     calls = [find_call(item) if type(item) is dict else _in_list(item) for item in listed]
     if calls:
         return calls
@@ -98,6 +163,15 @@ def _in_message(message: Wire) -> list[FoundCall]:
     if "function" in message or "custom" in message or "name" in message or "arguments" in message:
         return _alone(message)
     return []
+
+
+def entries_of(calls: Any) -> list[Any]:
+    """Give the entries of ``tool_calls``; some servers write one without a list, or number them by keys."""
+    if calls is None or isinstance(calls, (list, tuple)):
+        return as_list(calls)
+    single = as_dict(calls) or {}
+    is_one = any(key in single for key in ("function", "custom", "name", "arguments", "id"))
+    return [single] if is_one else list(single.values())
 
 
 def _in_list(item: Any) -> FoundCall:
@@ -122,28 +196,37 @@ class Stream:
         """Read one chunk; usage, filters and the like come in chunks without choices."""
         if self._drafts.model is None:
             self._drafts.model = event.get("model")
+        if event.get("error"):  # OpenRouter sends one with a choice
+            self._drafts.fail(fault_of(event, as_dict(event["error"])))
+            return
         choices = event.get("choices")
         if choices:
             for item in as_list(choices):
                 choice = as_dict(item)
                 if choice is not None:
                     self._choice(choice)
-        elif event.get("error"):
-            self._drafts.fail(fault_of(event, as_dict(event["error"])))
         elif "message" in event:
             self._native(event)
 
     def _choice(self, choice: Wire) -> None:
         delta = as_dict(choice.get("delta"))
-        if delta is None and choice.get("message") is not None:  # a server that does not stream
-            self._drafts.take(choice, _in_choice)
+        reason = choice.get("finish_reason")
+        if reason is not None:
+            reason = word(choice, "finish_reason")
+        if not delta and (reason or delta is None) and choice.get("message") is not None:
+            self._drafts.take(choice, _in_choice)  # a server that does not stream
             return
         deltas = self._deltas_of(choice.get("index"))
-        if delta is not None:
+        if delta:
             self._delta(deltas, delta)
-        reason = choice.get("finish_reason")
-        if reason and isinstance(reason, str):
-            deltas.settle(reason if reason in CUT_OFF else None)
+        if choice.get("error"):
+            self._drafts.fail(fault_of(choice, as_dict(choice["error"])))
+        elif reason:
+            void = why_void(reason)
+            if void is None:
+                deltas.settle(why_cut(reason))
+            else:
+                deltas.refuse(void)
             self._drafts.is_ended = True
 
     def _deltas_of(self, index: Any) -> Deltas:
@@ -165,27 +248,38 @@ class Stream:
             if legacy is not None:
                 draft = deltas.add(None, None, legacy.get("name"), legacy.get("arguments"))
                 draft.call.metadata[_LEGACY] = True
+                deltas.end_event()
             return
-        for item in as_list(calls):
+        for item in entries_of(calls):
             entry = as_dict(item) or {}
             custom = as_dict(entry.get("custom"))
             if custom is not None or entry.get("type") == "custom":
                 custom = custom or {}
-                deltas.add(
+                draft = deltas.add(
                     entry.get("index"), entry.get("id"), custom.get("name"), custom.get("input"), CallKind.CUSTOM
                 )
-                continue
-            function = as_dict(entry.get("function"))
-            if function is None:
-                function = entry
-            deltas.add(entry.get("index"), entry.get("id"), function.get("name"), function.get("arguments"))
+            else:
+                function = as_dict(entry.get("function"))
+                if function is None:
+                    function = entry
+                arguments = function.get("arguments")
+                if arguments is None:
+                    arguments = _elsewhere(function)
+                draft = deltas.add(entry.get("index"), entry.get("id"), function.get("name"), arguments)
+            if _EXTRA in entry:
+                _keep_extra(draft.call, entry)
+        deltas.end_event()
 
     def _native(self, event: Wire) -> None:
         calls = _in_choice(event)
         for call in calls:
             self._drafts.whole(call)
-        if word(event, "done_reason") in CUT_OFF and not calls:
-            self._drafts.cut_off_last("the call is truncated: the model was stopped while it wrote it")
+        reason = word(event, "done_reason")
+        void, cut = why_void(reason), why_cut(reason)
+        if void is not None:
+            self._drafts.refuse_all(void)
+        elif cut is not None and not calls:
+            self._drafts.cut_off_last(cut)
         self._drafts.is_ended = bool(event.get("done", True))
 
     def close(self) -> None:
@@ -263,8 +357,15 @@ def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
 
 def _entry(call: WrittenCall) -> Wire:
     if call.is_custom:
-        return {"id": call.call_id, "type": "custom", "custom": {"name": call.name, "input": call.free_text}}
-    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
+        said: Wire = {"type": "custom", "custom": {"name": call.name, "input": call.free_text}}
+    else:
+        said = {"type": "function", "function": {"name": call.name, "arguments": call.text}}
+    return {"id": call.call_id, **said, **_extra_of(call)}
+
+
+def _extra_of(call: WrittenCall) -> Wire:
+    extra = call.echo(_EXTRA)
+    return {} if extra is None else {_EXTRA: extra}
 
 
 def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
@@ -272,7 +373,13 @@ def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wir
     deltas: list[Wire] = []
     for index, call in enumerate(calls):
         kind, key = ("custom", "input") if call.is_custom else ("function", "arguments")
-        first = {"index": index, "id": call.call_id, "type": kind, kind: {"name": call.name, key: ""}}
+        first = {
+            "index": index,
+            "id": call.call_id,
+            "type": kind,
+            kind: {"name": call.name, key: ""},
+            **_extra_of(call),
+        }
         deltas.append({"tool_calls": [first]})
         text = call.free_text if call.is_custom else call.text
         deltas += [{"tool_calls": [{"index": index, kind: {key: piece}}]} for piece in cut(text)]

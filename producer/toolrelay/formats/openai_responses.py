@@ -26,7 +26,9 @@ from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
-_DISOWNED: Final = frozenset({"failed", "cancelled"})
+#: https://platform.openai.com/docs/api-reference/responses/object#responses/object-status
+CUT_OFF: Final = frozenset({"incomplete"})
+DISOWNED: Final = frozenset({"failed", "cancelled"})
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -128,9 +130,9 @@ def find_calls(message: Wire) -> list[FoundCall]:
     items = [item for entry in as_list(response["output"]) if (item := as_dict(entry))]
     calls = [call for item in items if "type" in item and (call := find_call(item)) is not None]
     status = word(response, "status")
-    if status in _DISOWNED:
+    if status in DISOWNED:
         refuse_all(calls, f"the call is truncated or disowned: the response's status is {status!r}")
-    elif status == "incomplete" and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
+    elif status in CUT_OFF and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
         cut_off(calls, "the call is truncated: the response is incomplete")
     return calls
 
