@@ -373,6 +373,24 @@ def test_a_picture_is_read_back(provider_format: str, output: list[dict[str, Any
     assert shown[0] == shown[1]
 
 
+def test_a_picture_in_an_sdks_bytes_is_read() -> None:
+    parts = [{"inline_data": {"mime_type": "image/png", "data": b"hi"}}]
+    response = {"name": "x", "response": {"output": ""}, "parts": parts}
+
+    (found,) = read_results({"role": "user", "parts": [{"function_response": response}]})
+
+    assert found.output == [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]
+
+
+@pytest.mark.parametrize("output", [{"result": 5}, {"output": 5}, {"error": 5}, {"result": 5, "n": 1}])
+def test_an_object_is_read_back_from_gemini_whatever_its_members_are_called(output: dict[str, int]) -> None:
+    result = NormalizedToolResult(tool_call_id="c", tool_name="x", success=True, output=output)
+
+    (found,) = read_results(format_results([result], "gemini"))
+
+    assert (found.success, found.output) == (True, output)
+
+
 @pytest.mark.parametrize("provider_format", ["openai", "unknown"])
 def test_a_picture_is_described_where_there_is_no_place_for_it(provider_format: str) -> None:
     result = NormalizedToolResult(tool_call_id="c", tool_name="chart", success=True, output=PICTURE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Final
 
 from toolrelay.formats._plain import as_dict
@@ -38,8 +39,9 @@ def _of_url(url: Any) -> Wire | None:
 
 
 def picture(data: Any, media_type: Any) -> Wire:
-    """Give the block of a picture, as MCP has it."""
-    return {"type": "image", "data": data, "mimeType": media_type}
+    """Give the block of a picture, as MCP has it; Google's and Amazon's own objects hold bytes."""
+    text = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+    return {"type": "image", "data": text, "mimeType": media_type}
 
 
 def of_bedrock(parts: list[Wire]) -> list[Wire]:

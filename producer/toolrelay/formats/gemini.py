@@ -120,12 +120,15 @@ def _part(result: NormalizedToolResult) -> Wire:
 
 
 def _response(result: NormalizedToolResult) -> Wire:
-    """Give the object that Gemini wants; ``output`` and ``error`` in it have a meaning, else all of it is output."""
+    """Give the object that Gemini wants; ``output`` and ``error`` in it have a meaning, else all of it is output.
+
+    Others write ``result`` for ``output``: an object that is this alone would be read as what is in it.
+    """
     if not result.success:
         return {"error": error_text(result)}
     output = value_of(result)
-    is_taken_whole = isinstance(output, dict) and "output" not in output and "error" not in output
-    return output if is_taken_whole else {"output": output}
+    is_plain = isinstance(output, dict) and output.keys().isdisjoint({"output", "error"})
+    return output if is_plain and output.keys() != {"result"} else {"output": output}
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")
