@@ -27,8 +27,9 @@ from toolrelay import (
     import_tools,
     read_calls,
 )
+from toolrelay.formats._output import call_id, error_text, shown_blocks, success_text
 from toolrelay.names import ArgumentNames
-from toolrelay.proxy import format_calls
+from toolrelay.proxy import format_calls, read_results
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDKs
 
@@ -194,3 +195,35 @@ def test_calls_that_went_through_the_sdk_are_read_as_they_were(
     read = read_calls(messages if provider == "mcp" else through, provider)
 
     assert [(call.tool_name, call.arguments) for call in calls] == [(call.tool_name, call.arguments) for call in read]
+
+
+@every_provider
+@quick
+@given(found=results())
+def test_results_that_went_through_the_sdk_are_read_as_they_were(
+    provider: str, found: list[NormalizedToolResult]
+) -> None:
+    messages = format_results(found, provider)
+    through = [ACCEPTORS[provider].result(message) or message for message in messages]
+
+    read = read_results(through)
+
+    assert [_told(result, provider) for result in found] == [_told(result, provider) for result in read]
+
+
+def _told(result: NormalizedToolResult, provider: str) -> tuple[Any, ...]:
+    """Give what the wire can say: MCP's results have no ids, Gemini's only its own; text that is JSON is its value."""
+    identity = None if provider == "mcp" else call_id(result)
+    if provider == "gemini":
+        identity = result.provider_call_id
+    if not result.success:
+        return identity, False, error_text(result)
+    shown = [] if provider == "openai" else shown_blocks(result)  # Chat has no place for pictures
+    return identity, True, shown or _value(success_text(result))
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
