@@ -75,6 +75,119 @@ def test_layers_of_text_are_taken_off_one_by_one() -> None:
     assert [repair.path for repair in checked.repairs] == ["/tags", "/meta", "/tags/0", "/meta/deep", "/tags/1"]
 
 
+TEXT = {"type": "string"}
+INTEGER = {"type": "integer"}
+
+
+def takes(*required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def optional(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+LIMIT = takes(max=INTEGER)
+FILTER = takes("name", name=TEXT, limit=optional(LIMIT))
+TERM = {
+    "anyOf": [
+        takes("kind", "of", kind={"const": "and"}, of={"type": "array", "items": {"$ref": "#/$defs/Term"}}),
+        takes("kind", "n", kind={"const": "leaf"}, n=INTEGER),
+    ]
+}
+IN_UNIONS: dict[str, Any] = {
+    **takes(
+        filter=optional(FILTER),
+        limits=optional({"type": "array", "items": optional(LIMIT)}),
+        either={"oneOf": [INTEGER, {"type": "array", "items": INTEGER}]},
+        term={"$ref": "#/$defs/Term"},
+    ),
+    "$defs": {"Term": TERM},
+}
+
+
+@pytest.mark.parametrize(
+    ("given_value", "expected", "repairs"),
+    [
+        (
+            {"filter": {"name": "x", "limit": {"max": None}}},
+            {"filter": {"name": "x", "limit": {}}},
+            [("left_out", "/filter/limit/max")],
+        ),
+        (
+            {"filter": {"name": "x", "limit": {"max": "7"}}},
+            {"filter": {"name": "x", "limit": {"max": 7}}},
+            [("coerced", "/filter/limit/max")],
+        ),
+        (
+            {"filter": '{"name": "x", "limit": {"max": "7"}}'},
+            {"filter": {"name": "x", "limit": {"max": 7}}},
+            [("coerced", "/filter"), ("coerced", "/filter/limit/max")],
+        ),
+        (
+            {"limits": [{"max": "1"}, None, {"max": None}, '{"max": "3"}']},
+            {"limits": [{"max": 1}, None, {}, {"max": 3}]},
+            [
+                ("coerced", "/limits/0/max"),
+                ("left_out", "/limits/2/max"),
+                ("coerced", "/limits/3"),
+                ("coerced", "/limits/3/max"),
+            ],
+        ),
+        ({"either": '["1"]'}, {"either": [1]}, [("coerced", "/either"), ("coerced", "/either/0")]),
+        ({"either": "1"}, {"either": 1}, [("coerced", "/either")]),
+        (
+            {"term": {"kind": "and", "of": [{"kind": "and", "of": [{"kind": "leaf", "n": "5"}]}]}},
+            {"term": {"kind": "and", "of": [{"kind": "and", "of": [{"kind": "leaf", "n": 5}]}]}},
+            [("coerced", "/term/of/0/of/0/n")],
+        ),
+    ],
+)
+def test_what_stands_in_alternatives_within_alternatives_is_coerced_as_well(
+    given_value: dict[str, Any], expected: dict[str, Any], repairs: list[tuple[str, str]]
+) -> None:
+    checked = check_arguments(IN_UNIONS, given_value)
+
+    assert json.dumps(checked.arguments) == json.dumps(expected)
+    assert [(repair.kind, repair.path) for repair in checked.repairs] == repairs
+
+
+def test_a_thousand_items_with_alternatives_are_all_coerced_with_few_looks_at_the_whole() -> None:
+    checked = check_arguments(IN_UNIONS, {"limits": [{"max": str(number)} for number in range(1000)]})
+
+    assert checked.arguments == {"limits": [{"max": number} for number in range(1000)]}
+    assert len(checked.repairs) == 1000
+
+
+@pytest.mark.parametrize(
+    ("given_value", "expected"),
+    [
+        ({"mode": "a", "x": "s", "y": None}, {"mode": "a", "x": "s"}),
+        ({"mode": "b", "x": None, "y": None}, {"mode": "b", "y": None}),
+    ],
+)
+def test_a_null_for_what_the_alternative_does_not_have_is_left_out(
+    given_value: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    closed = {"additionalProperties": False}
+    first = {**takes("mode", "x", mode={"const": "a"}, x=TEXT), **closed}
+    second = {**takes("mode", "y", mode={"const": "b"}, y={"type": ["integer", "null"]}), **closed}
+
+    checked = check_arguments({"anyOf": [first, second]}, given_value)
+
+    assert checked.arguments == expected
+    assert [repair.kind for repair in checked.repairs] == ["left_out"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1e400}', '{"a": "\\ud800"}', '{"a": ' + "[" * 900 + "]" * 900 + "}", '{"a": -Infinity}', '{"a": 1} x'],
+)
+def test_text_that_no_arguments_may_hold_is_no_object_either(text: str) -> None:
+    with pytest.raises(SchemaMismatchError, match="/m: expected object, got string"):
+        check_arguments(takes(m={"type": "object"}), {"m": text})
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -156,6 +269,49 @@ def test_every_kind_of_problem_is_told_so_that_a_model_can_act(
         check_arguments(schema, arguments)
 
     assert said in str(caught.value)
+
+
+CHOICES = [f"value{number}" for number in range(40)]
+KINDS = {"oneOf": [takes("kind", "n", kind={"const": f"v{number}"}, n=INTEGER) for number in range(10)]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        (optional(takes(n=INTEGER)), {"n": "abc"}, "/f/n: expected integer, got string"),
+        (optional(takes(n=INTEGER)), 7, "/f: expected object or null, got integer"),
+        (optional({"type": "array", "items": INTEGER}), [1, "x"], "/f/1: expected integer, got string"),
+        (optional(FILTER), {"name": "x", "limit": {"max": "x"}}, "/f/limit/max: expected integer, got string"),
+        (
+            {"enum": CHOICES},
+            "secret",
+            "/f: the value is not one of "
+            + ", ".join(f'"{choice}"' for choice in CHOICES[:-1])
+            + f' or "{CHOICES[-1]}"',
+        ),
+        ({"const": "v1"}, "secret", '/f: the value is not "v1"'),
+        (KINDS, {"kind": "v9"}, "/f/n: required, but missing"),
+        (KINDS, {"kind": "v3", "n": "x"}, "/f/n: expected integer, got string"),
+        (
+            KINDS,
+            {"kind": "secret", "n": 1},
+            '/f/kind: the value is not one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8" or "v9"',
+        ),
+        (KINDS, {"n": 1}, "/f/kind: required, but missing"),
+    ],
+)
+def test_of_alternatives_the_one_that_was_meant_is_told(schema: dict[str, Any], value: Any, said: str) -> None:
+    with pytest.raises(SchemaMismatchError) as caught:
+        check_arguments(takes(f=schema), {"f": value})
+
+    assert str(caught.value) == f"the arguments do not fit the tool's schema: {said}"
+
+
+def test_of_very_many_allowed_values_the_first_are_told_and_the_rest_counted() -> None:
+    with pytest.raises(SchemaMismatchError) as caught:
+        check_arguments(takes(f={"enum": [f"value{number:04}" for number in range(5000)]}), {"f": "secret"})
+
+    assert str(caught.value).endswith('"value0045" or 4954 others')
 
 
 def test_a_rejected_value_is_never_repeated() -> None:

@@ -1,4 +1,4 @@
-"""JSON Schema between toolrelay and the providers. Imports only ``models``, ``errors`` and ``names``."""
+"""JSON Schema between toolrelay and the providers. Leans on ``models``, ``errors``, ``names``, and the JSON reader."""
 
 from toolrelay.schemas._losses import Loss
 from toolrelay.schemas.flat import normalize_schema

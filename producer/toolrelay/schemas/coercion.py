@@ -10,21 +10,21 @@ models write every property, and null is its word for "none". Models do so witho
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError, ValidationErrorKind, Validator
 
+from toolrelay.formats._json import decode_whole, is_plain
 from toolrelay.models import Repair
 
 Path = tuple[str | int, ...]
 
 _MAX_ROUNDS: Final = 8  # a list written as text may hold integers written as text; each layer takes a round
-_MAX_CHOICES: Final = 32  # places whose type is one of several, tried one by one in each round
+_MAX_ATTEMPTS: Final = 100  # each validates the whole; an alternative takes one for all the places where it may fit
 _MAX_ERRORS: Final = 10_000
 _NOTHING: Final = object()
 _LEFT_OUT: Final = object()
@@ -32,6 +32,13 @@ _LEFT_OUT: Final = object()
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _MAX_DIGITS: Final = 4000  # CPython refuses to read integers of more than 4300
+
+
+#: what stays wrong unless the value itself is written anew
+_STAYS: Final = (
+    *(ValidationErrorKind.Type, ValidationErrorKind.Constant, ValidationErrorKind.Enum),
+    *(ValidationErrorKind.Required, ValidationErrorKind.FalseSchema),
+)
 
 
 class Coerced(NamedTuple):
@@ -49,32 +56,27 @@ class _Edit(NamedTuple):
     kind: str = "coerced"
 
 
+#: asks what is wrong once these edits are made, and ends with those that are to stay
+_Search = Generator[list[_Edit], list[ValidationError], list[_Edit]]
+#: the same for one place with alternatives; ``None`` says that one of them fits now
+_Choice = Generator[list[_Edit], ValidationError | None, None]
+
+
 def coerce(validator: Validator, value: Any) -> Coerced:
     """Make every coercion that loses nothing. The value itself is left as it is; what changes is copied."""
-    edits: dict[Path, _Edit] = {}
     errors = errors_of(validator, value)
-    for _ in range(_MAX_ROUNDS):
-        made = _plain_edits(value, errors)
-        changed = _apply(value, made)
-        if made:
-            errors = errors_of(validator, changed)
-            needed = _missed(made, errors)
-            if needed:
-                made = [edit for edit in made if edit.path not in needed]
-                changed = _apply(value, made)
-                errors = errors_of(validator, changed)
-        for choice in [error for error in errors if _branches(error)][:_MAX_CHOICES]:
-            for edit_group in _branch_edits(changed, choice):
-                attempt = _apply(changed, edit_group)
-                remaining = errors_of(validator, attempt)
-                if not any(_is_same(choice, other) for other in remaining) and not _missed(edit_group, remaining):
-                    made, changed, errors = [*made, *edit_group], attempt, remaining
-                    break
-        if not made:
-            break
-        value = changed
-        edits |= {edit.path: edit for edit in made}
-    return _with_whole_floats(validator, value, edits, errors)
+    search = _search(errors)
+    changed, edits = value, []
+    try:
+        wanted = next(search)
+        for _ in range(_MAX_ATTEMPTS):
+            wanted = search.send(errors_of(validator, _apply(value, wanted)))
+    except StopIteration as end:
+        edits = end.value
+    if edits:
+        changed = _apply(value, edits)
+        errors = errors_of(validator, changed)
+    return _with_whole_floats(validator, changed, {edit.path: edit for edit in edits}, errors)
 
 
 def errors_of(validator: Validator, value: Any) -> list[ValidationError]:
@@ -111,36 +113,99 @@ def _integer_paths(error: ValidationError) -> Iterator[Path]:
     kind = error.kind
     if isinstance(kind, ValidationErrorKind.Type) and "integer" in kind.types and "number" not in kind.types:
         yield tuple(error.instance_path)
-    for branch in _branches(error):
+    for branch in alternatives_of(error):
         for inner in branch:
             yield from _integer_paths(inner)
 
 
-def _plain_edits(value: Any, errors: list[ValidationError]) -> list[_Edit]:
+def _search(errors: list[ValidationError]) -> _Search:
+    """Look for the edits after which the fewest of these errors are left; they are all of a value, or of a branch."""
+    made: list[_Edit] = []
+    for _ in range(_MAX_ROUNDS):
+        plain = _plain_edits(errors)
+        if plain:
+            errors = yield [*made, *plain]
+            missed = _missed(plain, errors)
+            if missed:
+                plain = [edit for edit in plain if edit.path not in missed]
+                errors = yield [*made, *plain]
+        chosen = yield from _chosen([*made, *plain], errors)
+        if chosen:
+            errors = yield [*made, *plain, *chosen]
+        if not plain and not chosen:
+            break
+        made += [*plain, *chosen]
+    return made
+
+
+def _chosen(made: list[_Edit], errors: list[ValidationError]) -> _Search:
+    """Find edits that let an alternative fit, at every place with alternatives: one attempt asks about all places."""
+    chosen: list[_Edit] = []
+    choices = {_key(error): _choice(error) for error in errors if alternatives_of(error)}
+    wanted = {key: edits for key, choice in choices.items() if (edits := next(choice, None)) is not None}
+    while wanted:
+        errors = yield [*made, *chosen, *(edit for edits in wanted.values() for edit in edits)]
+        left = {_key(error): error for error in errors}
+        again: dict[Any, list[_Edit]] = {}
+        for key, edits in wanted.items():
+            if key not in left and not _missed(edits, errors):
+                chosen += edits
+            elif (other := _next(choices[key], left.get(key))) is not None:
+                again[key] = other
+        wanted = again
+    return chosen
+
+
+def _choice(error: ValidationError) -> _Choice:
+    """Try one alternative after the other."""
+    for index, branch in enumerate(alternatives_of(error)):
+        search = _search(branch)
+        edits = next(search, None) if _is_promising(branch) else None
+        while edits is not None:
+            found = yield edits
+            branches = [] if found is None else alternatives_of(found)
+            edits = _next(search, branches[index]) if index < len(branches) else None
+
+
+def _is_promising(branch: list[ValidationError]) -> bool:
+    """Whether edits can mend a branch: one that asks for another fixed value, or for what is missing, is not tried."""
+    changed = {edit.path for error in branch for edit in _edits(error)}
+    return all(_can_be_mended(error, changed) for error in branch)
+
+
+def _can_be_mended(error: ValidationError, changed: set[Path]) -> bool:
+    path = tuple(error.instance_path)
+    if any(path[:length] in changed for length in range(len(path) + 1)):
+        return True
+    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties | ValidationErrorKind.UnevaluatedProperties):
+        return all((*path, name) in changed for name in error.kind.unexpected)
+    branches = alternatives_of(error)
+    return any(map(_is_promising, branches)) if branches else not isinstance(error.kind, _STAYS)
+
+
+def _next(search: Generator[list[_Edit], Any, Any], answer: Any) -> list[_Edit] | None:
+    try:
+        return search.send(answer)
+    except StopIteration:
+        return None
+
+
+def _plain_edits(errors: list[ValidationError]) -> list[_Edit]:
     edits: dict[Path, _Edit] = {}
     for error in errors:
-        edit = _edit(value, error)
-        if edit is not None:
+        for edit in _edits(error):
             edits.setdefault(edit.path, edit)
     return list(edits.values())
 
 
-def _branch_edits(value: Any, error: ValidationError) -> Iterator[list[_Edit]]:
-    for branch in _branches(error):
-        edits = [_edit(value, inner) for inner in branch]
-        found = [edit for edit in edits if edit is not None]
-        if found:
-            yield found
+def _key(error: ValidationError) -> tuple[Path, Path]:
+    return tuple(error.instance_path), tuple(error.schema_path)
 
 
-def _branches(error: ValidationError) -> list[list[ValidationError]]:
+def alternatives_of(error: ValidationError) -> list[list[ValidationError]]:
     if isinstance(error.kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
         return error.kind.context
     return []
-
-
-def _is_same(error: ValidationError, other: ValidationError) -> bool:
-    return error.instance_path == other.instance_path and error.schema_path == other.schema_path
 
 
 def _missed(edits: list[_Edit], errors: list[ValidationError]) -> set[Path]:
@@ -153,21 +218,25 @@ def _missed(edits: list[_Edit], errors: list[ValidationError]) -> set[Path]:
     return {edit.path for edit in edits if edit.value is _LEFT_OUT and edit.path in required}
 
 
-def _edit(value: Any, error: ValidationError) -> _Edit | None:
+def _edits(error: ValidationError) -> list[_Edit]:
     path = tuple(error.instance_path)
-    text = _at(value, path)
-    if text is None and path and isinstance(path[-1], str):
-        return _Edit(path, _LEFT_OUT, "null → left out", kind="left_out")
-    if not isinstance(error.kind, ValidationErrorKind.Type):
-        return None
-    if not isinstance(text, str):
-        return None
+    found: Any = error.instance
+    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties | ValidationErrorKind.UnevaluatedProperties):
+        return [_left_out((*path, name)) for name in error.kind.unexpected if found[name] is None]
+    if found is None and path and isinstance(path[-1], str):
+        return [_left_out(path)]
+    if not isinstance(error.kind, ValidationErrorKind.Type) or not isinstance(found, str):
+        return []
     for wanted in error.kind.types:
         read = _READERS.get(wanted)
-        coerced = read(text) if read is not None else _NOTHING
+        coerced = read(found) if read is not None else _NOTHING
         if coerced is not _NOTHING:
-            return _Edit(path, coerced, f"string → {wanted}")
-    return None
+            return [_Edit(path, coerced, f"string → {wanted}")]
+    return []
+
+
+def _left_out(path: Path) -> _Edit:
+    return _Edit(path, _LEFT_OUT, "null → left out", kind="left_out")
 
 
 def _read_integer(text: str) -> Any:
@@ -188,12 +257,16 @@ def _read_boolean(text: str) -> Any:
 
 
 def _read_container(kind: type) -> Callable[[str], Any]:
+    opening = "{" if kind is dict else "["
+
     def read(text: str) -> Any:
-        try:
-            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
+        if not text.lstrip().startswith(opening) or not is_plain(text):
             return _NOTHING
-        return value if isinstance(value, kind) else _NOTHING
+        try:
+            value, repeated = decode_whole(text)
+        except ValueError:
+            return _NOTHING
+        return value if isinstance(value, kind) and not repeated else _NOTHING
 
     return read
 
@@ -205,17 +278,6 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "object": _read_container(dict),
     "array": _read_container(list),
 }
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key is there twice")
-    return result
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:

@@ -17,12 +17,13 @@ from jsonschema_rs import ValidationError, ValidationErrorKind, validator_for
 
 from toolrelay.errors import RegistrationError, SchemaMismatchError
 from toolrelay.models import Repair
-from toolrelay.schemas.coercion import Coerced, coerce, errors_of, pointer
+from toolrelay.schemas.coercion import Coerced, alternatives_of, coerce, errors_of, pointer
 
 _MAX_COMPILED: Final = 512
 _MAX_PROBLEMS: Final = 5
 _MAX_PROBLEM_LENGTH: Final = 300
 _MAX_ALTERNATIVES: Final = 3
+_MAX_VALUES_LENGTH: Final = 600  # of allowed values, which a model can do nothing without
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +130,52 @@ def _has_whole_float(value: Any) -> bool:
 
 
 def _problems(errors: list[ValidationError]) -> str:
-    shown = [_problem(error)[:_MAX_PROBLEM_LENGTH] for error in errors[:_MAX_PROBLEMS]]
-    if len(errors) > len(shown):
-        shown.append(f"and {len(errors) - len(shown)} more")
+    told = [problem for error in errors for problem in _meant(error)]
+    shown = [_problem(error) for error in told[:_MAX_PROBLEMS]]
+    if len(told) > len(shown):
+        shown.append(f"and {len(told) - len(shown)} more")
     return "; ".join(shown)
+
+
+def _meant(error: ValidationError) -> list[ValidationError]:
+    """Give what is wrong within the one alternative that the value can have been meant for; else the error itself."""
+    branches = _likely(error)
+    return [problem for inner in branches[0] for problem in _meant(inner)] if len(branches) == 1 else [error]
+
+
+def _likely(error: ValidationError) -> list[list[ValidationError]]:
+    """Give the alternatives that the value can have been meant for: of its type, and with its discriminator's value."""
+    branches = [branch for branch in alternatives_of(error) if branch]
+    for is_other in (_is_other_type, _is_other_kind):
+        left = [branch for branch in branches if not any(is_other(error, inner) for inner in branch)]
+        branches = left or branches
+    return branches
+
+
+def _is_other_type(union: ValidationError, error: ValidationError) -> bool:
+    return isinstance(error.kind, ValidationErrorKind.Type) and error.instance_path == union.instance_path
+
+
+def _is_other_kind(union: ValidationError, error: ValidationError) -> bool:
+    """Whether a property, or the value itself, would have to have another one of some fixed values."""
+    is_fixed = isinstance(error.kind, ValidationErrorKind.Constant | ValidationErrorKind.Enum)
+    return is_fixed and len(error.instance_path) <= len(union.instance_path) + 1
 
 
 def _problem(error: ValidationError) -> str:
     kind = error.kind
     path: list[str | int] = list(error.instance_path)
     if isinstance(kind, ValidationErrorKind.Required):
-        return f"{pointer([*path, kind.property])}: required, but missing"
+        return f"{pointer([*path, kind.property])}: required, but missing"[:_MAX_PROBLEM_LENGTH]
     if isinstance(kind, ValidationErrorKind.AdditionalProperties | ValidationErrorKind.UnevaluatedProperties):
         names = ", ".join(repr(name[:50]) for name in kind.unexpected[:_MAX_PROBLEMS])
-        return f"{_place(path)}: no such property: {names}"
-    if isinstance(kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
-        return f"{_place(path)}: {_alternatives(error, kind.context)}"
-    return f"{_place(path)}: {_expectation(error)}"
+        return f"{_place(path)}: no such property: {names}"[:_MAX_PROBLEM_LENGTH]
+    if alternatives_of(error):
+        return _alternatives(error)
+    values = _allowed(error)
+    if values:
+        return f"{_place(path)[:_MAX_PROBLEM_LENGTH]}: the value is not {_one_of(values)}"
+    return f"{_place(path)}: {_expectation(error)}"[:_MAX_PROBLEM_LENGTH]
 
 
 def _expectation(error: ValidationError) -> str:
@@ -159,20 +189,54 @@ def _expectation(error: ValidationError) -> str:
     return error.message
 
 
-def _alternatives(error: ValidationError, branches: list[list[ValidationError]]) -> str:
-    """Say what each alternative wanted; alternatives that only differ in type become one list of types."""
-    inner = [branch[0] for branch in branches if branch]
-    types = [
-        name
-        for one in inner
-        if isinstance(one.kind, ValidationErrorKind.Type) and one.instance_path == error.instance_path
-        for name in one.kind.types
-    ]
-    others = [one for one in inner if not isinstance(one.kind, ValidationErrorKind.Type)]
-    if types and not others:
-        return f"expected {' or '.join(dict.fromkeys(types))}, got {_type_name(error.instance)}"
-    wishes = [f"({number}) {_problem(one)}" for number, one in enumerate(inner[:_MAX_ALTERNATIVES], start=1)]
-    return f"fits none of {len(branches)} alternatives: {' '.join(wishes)}"
+def _alternatives(error: ValidationError) -> str:
+    """Say what each alternative wanted; those that only differ in type, or in a fixed value, become one list of it."""
+    branches = _likely(error)
+    place = _place(error.instance_path)
+    if all(len(branch) == 1 and _is_other_type(error, branch[0]) for branch in branches):
+        types = dict.fromkeys(name for branch in branches for name in _types(branch[0]))
+        return f"{place}: expected {' or '.join(types)}, got {_type_name(error.instance)}"[:_MAX_PROBLEM_LENGTH]
+    others = [[inner for inner in branch if _is_other_kind(error, inner)] for branch in branches]
+    places = {_place(inner.instance_path) for branch in others for inner in branch}
+    if len(places) == 1 and all(others):
+        values = [value for branch in others for inner in branch for value in _allowed(inner)]
+        return f"{places.pop()[:_MAX_PROBLEM_LENGTH]}: the value is not {_one_of(values)}"
+    told = [[_problem(inner) for inner in branch] for branch in branches]
+    common = [problem for problem in told[0] if all(problem in other for other in told)]
+    if common:
+        return common[0]
+    count = len(alternatives_of(error))
+    wishes = [f"({number}) {problems[0]}" for number, problems in enumerate(told[:_MAX_ALTERNATIVES], start=1)]
+    return f"{place}: fits none of {count} alternatives: {' '.join(wishes)}"[: _MAX_PROBLEM_LENGTH + _MAX_VALUES_LENGTH]
+
+
+def _types(error: ValidationError) -> list[str]:
+    return list(error.kind.types) if isinstance(error.kind, ValidationErrorKind.Type) else []
+
+
+def _allowed(error: ValidationError) -> list[str]:
+    """Give the fixed values that would have been right, as JSON; none for errors of other kinds."""
+    kind = error.kind
+    if isinstance(kind, ValidationErrorKind.Constant):
+        return [json.dumps(kind.expected_value, ensure_ascii=False)]
+    if isinstance(kind, ValidationErrorKind.Enum) and isinstance(kind.options, list):
+        return [json.dumps(value, ensure_ascii=False) for value in kind.options]
+    return []
+
+
+def _one_of(values: list[str]) -> str:
+    values = list(dict.fromkeys(values))
+    shown: list[str] = []
+    room = _MAX_VALUES_LENGTH
+    for value in values:
+        room -= len(value) + len(", ")
+        if room < 0:
+            break
+        shown.append(value)
+    if len(shown) < len(values):
+        more = f"{len(values) - len(shown)} others"
+        return f"one of {', '.join(shown)} or {more}" if shown else f"one of {more}"
+    return f"one of {', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def _place(path: Iterable[str | int]) -> str:
