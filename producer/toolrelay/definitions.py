@@ -7,13 +7,13 @@ refused by itself, with the reason, and takes no other along.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS
-from toolrelay.formats._definitions import detect_tool, family_of
+from toolrelay.formats._definitions import detect_tools, family_of, parts_of
 from toolrelay.formats._plain import as_dict, as_list, json_copy
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._tools import ExportOptions, ImportedTool
@@ -65,24 +65,22 @@ def export_tools(
     options = ExportOptions(
         strict=strict, upper_case_types=upper_case_types, max_description_length=max_description_length
     )
-    return _export(list(specs), chosen, {}, options)
+    return _export([(spec, options) for spec in specs], chosen)
 
 
-def _export(
-    specs: list[ToolSpec], chosen: ProviderFormat, own_options: Mapping[int, ExportOptions], options: ExportOptions
-) -> ExportedTools:
+def _export(wanted: list[tuple[ToolSpec, ExportOptions]], chosen: ProviderFormat) -> ExportedTools:
     wire = FORMATS[chosen]
-    to_wire = wire.TOOL_NAMES.encode(spec.name for spec in specs)
+    to_wire = wire.TOOL_NAMES.encode(spec.name for spec, _ in wanted)
     tools: list[Wire] = []
     losses: list[Loss] = []
     refused: list[ToolExportError] = []
     arguments: dict[str, ArgumentNames] = {}
-    for index, spec in enumerate(specs):
+    for spec, options in wanted:
         if spec.name in arguments:
             refused.append(ToolExportError("a tool of this name is there already", tool=spec.name))
             continue
         try:
-            tool = wire.export_tool(spec, to_wire[spec.name], own_options.get(index, options))
+            tool = wire.export_tool(spec, to_wire[spec.name], options)
         except ToolExportError as error:
             refused.append(ToolExportError(error.why, pointer=error.pointer, tool=spec.name))
             continue
@@ -103,7 +101,7 @@ def import_tools(tools: Any, provider_format: ProviderFormat | str | None = None
     Raises ``InvalidToolError`` that says which one cannot be read.
     """
     chosen = None if provider_format is None else format_named(provider_format)
-    return [one.spec for _, found in _imported(tools, chosen) for one in found]
+    return [one.spec for _, __, found in _imported(tools, chosen) for one in found]
 
 
 def convert_tools(
@@ -119,19 +117,17 @@ def convert_tools(
     """
     chosen = format_named(provider_format)
     source = None if source_format is None else format_named(source_format)
-    specs: list[ToolSpec] = []
-    options: dict[int, ExportOptions] = {}
+    wanted: list[tuple[ToolSpec, ExportOptions]] = []
     passed: list[Wire] = []
     losses: list[Loss] = []
-    for entry, found in _imported(tools, source):
+    for entry, own, found in _imported(tools, source):
         if not found:
-            passed += _passed(entry, source or detect_tool(entry), chosen, losses)
+            passed += _passed(entry, own, chosen, losses)
         for one in found:
-            wanted = one.strict if strict is None else strict
-            options[len(specs)] = ExportOptions(strict=wanted is True)
+            is_strict = one.strict if strict is None else strict
             losses += _unread(one)
-            specs.append(one.spec)
-    result = _export(specs, chosen, options, ExportOptions())
+            wanted.append((one.spec, ExportOptions(strict=is_strict is True)))
+    result = _export(wanted, chosen)
     return ExportedTools([*result.tools, *passed], result.names, losses + result.losses, result.refused)
 
 
@@ -140,24 +136,28 @@ def _unread(one: ImportedTool) -> list[Loss]:
 
 
 def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses: list[Loss]) -> list[Wire]:
+    members = {member: value for member, value in entry.items() if value is not None}
     if family_of(source) == family_of(target):
-        copy: Wire = json_copy(entry)
+        copy: Wire = json_copy(members)
         return [copy]
-    kind = entry.get("type") or ", ".join(entry)
+    kind = members.get("type") or ", ".join(members)
     losses.append(Loss("", "tool", f"a tool of kind {kind!r} is {source.value}'s own, and left out"))
     return []
 
 
-def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, list[ImportedTool]]]:
-    found: list[tuple[Wire, list[ImportedTool]]] = []
+def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, ProviderFormat, list[ImportedTool]]]:
+    entries: list[tuple[Wire, str]] = []
     for index, item in enumerate(_entries(tools)):
         entry = as_dict(item)
         where = f"tools[{index}]"
         if entry is None:
             raise InvalidToolError(f"{where}: a definition is an object, got {type(item).__name__}")
-        wire = FORMATS[detect_tool(entry) if chosen is None else chosen]
-        found.append((entry, wire.import_tool(entry, where)))
-    return found
+        entries += [(part, where) for part in parts_of(entry)]
+    formats = detect_tools(entry for entry, _ in entries) if chosen is None else [chosen] * len(entries)
+    return [
+        (entry, own, FORMATS[own].import_tool(entry, where))
+        for (entry, where), own in zip(entries, formats, strict=True)
+    ]
 
 
 def _entries(tools: Any) -> list[Any]:

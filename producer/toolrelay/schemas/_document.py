@@ -26,6 +26,9 @@ _ONES: Final = frozenset(
 APPLICATORS: Final = _MAPS | _LISTS | _ONES
 
 
+_SAME: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"})
+
+
 class Located(NamedTuple):
     """A schema and where it stands in its document, as a JSON pointer."""
 
@@ -52,6 +55,11 @@ def subschemas(schema: Schema, pointer: str = "") -> Iterator[Located]:
                     yield Located(inner, f"{pointer}/{keyword}/{index}")
         elif keyword in _ONES and isinstance(value, dict):
             yield Located(value, f"{pointer}/{keyword}")
+
+
+def same_object(schema: Schema, pointer: str = "") -> Iterator[Located]:
+    """Give the schemas right inside of a schema that are about the same value as it is itself."""
+    return subschemas({keyword: schema[keyword] for keyword in schema.keys() & _SAME}, pointer)
 
 
 def walk(schema: Schema, pointer: str = "") -> Iterator[Located]:

@@ -21,6 +21,8 @@ from toolrelay.schemas._shape import RECURSION, Option, Place, Shape, Shaper
 _SCALARS: Final = ("string", "number", "boolean")
 _SILENT: Final = frozenset({"$comment", "$schema", "$id"})
 
+_OPEN: Final = "an open object cannot be closed: what it is for could no longer be sent"
+
 Written = tuple[Schema, ArgumentNames]
 
 
@@ -64,6 +66,8 @@ class Emitter:
         return written, names
 
     def _closed_root(self, flat: Schema) -> Schema:
+        if "patternProperties" in flat:
+            raise Unfit("", "patternProperties", _OPEN)
         rest = flat.get("additionalProperties")
         is_silent = not flat.keys() - ANNOTATIONS - BOOKKEEPING
         if rest is False or is_silent or ("properties" in flat and rest is None):
@@ -216,10 +220,12 @@ class Emitter:
     def _rest(self, option: Option, written: Schema) -> ArgumentNames | None:
         """Write what properties that are not declared may be."""
         rest = option.keywords.get("additionalProperties", True)
-        if self._dialect.is_closed or (rest is False and self._dialect.has_maps):
+        is_known = self._dialect.has_maps and "patternProperties" not in option.keywords
+        if self._dialect.is_closed or (rest is False and is_known):
             written["additionalProperties"] = False
         elif rest is False:
-            why = f"{self._dialect.title} does not know it; checked when the call is validated"
+            what = "patternProperties" if self._dialect.has_maps else "it"
+            why = f"{self._dialect.title} does not know {what}; checked when the call is validated"
             self._losses.add(f"{option.place.pointer}/additionalProperties", "additionalProperties", why)
         elif rest not in (True, {}):
             if not self._dialect.has_maps:
@@ -230,11 +236,16 @@ class Emitter:
 
     def _check_closed(self, option: Option, properties: Schema) -> None:
         keywords = option.keywords
-        if False in (keywords.get("additionalProperties"), keywords.get("unevaluatedProperties")):
+        if "patternProperties" in keywords:
+            raise Unfit(option.place.pointer, "patternProperties", _OPEN)
+        if keywords.get("additionalProperties") is False:
             return
-        if "patternProperties" in keywords or "additionalProperties" in keywords or not properties:
-            why = "an open object cannot be closed: what it is for could no longer be sent"
-            raise Unfit(option.place.pointer, "additionalProperties", why)
+        if option.has_more:
+            raise Unfit(option.place.pointer, "if", "conditions declare properties that it would not have")
+        if "additionalProperties" not in keywords and keywords.get("unevaluatedProperties") is False:
+            return
+        if "additionalProperties" in keywords or not properties:
+            raise Unfit(option.place.pointer, "additionalProperties", _OPEN)
         why = f"{self._dialect.title} closes every object: properties that are not declared cannot be sent"
         self._losses.add(option.place.pointer, "additionalProperties", why)
 

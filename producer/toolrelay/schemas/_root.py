@@ -12,7 +12,7 @@ from toolrelay.errors import ToolExportError
 from toolrelay.schemas._document import Schema
 from toolrelay.schemas._losses import Losses
 from toolrelay.schemas._merge import both, merge
-from toolrelay.schemas._shape import Place, Shaper
+from toolrelay.schemas._shape import CONDITIONS, Place, Shaper
 
 
 def root_object(shaper: Shaper, root: Schema, place: Place, losses: Losses, title: str) -> tuple[Schema, Place]:
@@ -56,9 +56,19 @@ def _joined(shaper: Shaper, flat: Schema, keyword: str, place: Place) -> Schema:
     joined = {**base, "type": "object", "properties": properties}
     if required:
         joined["required"] = required
-    if "additionalProperties" not in base and all(branch.get("additionalProperties") is False for branch in branches):
+    if "additionalProperties" not in base and all(map(_is_closed, branches)):
         joined["additionalProperties"] = False
+    elif any(_is_for_more(branch, base) for branch in branches):
+        joined["additionalProperties"] = True
     return joined
+
+
+def _is_for_more(branch: Schema, base: Schema) -> bool:
+    """Whether an alternative is there for properties that it does not declare: the whole may not be closed then."""
+    rest = branch.get("additionalProperties")
+    if "patternProperties" in branch or not CONDITIONS.isdisjoint(branch):
+        return True
+    return rest not in (None, False) or (rest is None and not (branch.get("properties") or base.get("properties")))
 
 
 def _branches(shaper: Shaper, alternatives: list[Any], place: Place) -> list[Schema]:
@@ -77,6 +87,10 @@ def _branches(shaper: Shaper, alternatives: list[Any], place: Place) -> list[Sch
 def _is_object(branch: Schema) -> bool:
     types = branch.get("type", "object")
     return branch.get("not") not in (True, {}) and "object" in ([types] if isinstance(types, str) else types)
+
+
+def _is_closed(branch: Schema) -> bool:
+    return branch.get("additionalProperties") is False and "patternProperties" not in branch
 
 
 def _any_of(name: str, base: Schema, branches: list[Schema]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from toolrelay.errors import ToolExportError
 from toolrelay.schemas._disjoint import are_disjoint
-from toolrelay.schemas._document import Document, Located, Schema, escape
+from toolrelay.schemas._document import Document, Located, Schema, escape, same_object
 from toolrelay.schemas._drafts import modern
 from toolrelay.schemas._losses import Losses
 from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, Beside, both, merge
@@ -41,6 +41,8 @@ KEYWORDS: Final[dict[str, frozenset[str]]] = {
     ),
     "boolean": frozenset(),
 }
+#: what may declare properties that are no ``properties`` of the schema itself
+CONDITIONS: Final = frozenset({"if", "then", "else", "dependentSchemas"})
 KEYWORDS["integer"] = KEYWORDS["number"]
 _TYPED: Final = frozenset(keyword for keywords in KEYWORDS.values() for keyword in keywords) - {"format"}
 _KNOWN: Final = _TYPED | ANNOTATIONS | BOOKKEEPING | _UNDERSTOOD_NOWHERE | {"type", "enum", "format", "anyOf", "oneOf"}
@@ -65,6 +67,8 @@ class Option:
     keywords: Schema
     place: Place
     annotations: Schema = field(default_factory=dict)
+    has_more: bool = False
+    """Whether conditions declare properties that are not among its own."""
 
 
 @dataclass(slots=True)
@@ -112,11 +116,34 @@ class Shaper:
         if branches is None:
             self._add_options(shape, base)
         else:
-            seen: set[tuple[str, str, frozenset[str]]] = set()
+            seen: set[_Seen] = set()
             for branch, at in branches:
                 part, reached = self.flatten(branch, at)
                 self._add_branch(shape, self.shape(self._merge(part, base, reached), reached), seen)
+        if not CONDITIONS.isdisjoint(flat) and self._conditional_names(flat, place) - flat.get("properties", {}).keys():
+            for option in shape.options:
+                option.has_more = True
         return shape
+
+    def _conditional_names(self, flat: Schema, place: Place) -> set[str]:
+        """Give the properties that conditions speak of, of the object that they are conditions of."""
+        names: set[str] = set()
+        waiting = [flat[keyword] for keyword in ("if", "then", "else") if keyword in flat]
+        waiting += flat.get("dependentSchemas", {}).values()
+        followed: set[str] = set()
+        while waiting:
+            schema = waiting.pop()
+            if not isinstance(schema, dict):
+                continue
+            names |= schema.get("properties", {}).keys()
+            waiting += [inner.schema for inner in same_object(schema)]
+            if (
+                "$ref" in schema
+                and (target := self._document.target(schema["$ref"], place.pointer)).pointer not in followed
+            ):
+                followed.add(target.pointer)
+                waiting.append(target.schema)
+        return names
 
     def flatten(self, schema: Any, place: Place) -> tuple[Schema, Place]:
         """Give a schema without ``$ref``, ``allOf`` and ``const``; what stands beside a ``$ref`` wins over it."""
@@ -177,7 +204,7 @@ class Shaper:
             branches = [(both(branch, other), at) for branch, at in branches for other in flat["oneOf"]]
         return branches
 
-    def _add_branch(self, shape: Shape, branch: Shape, seen: set[tuple[str, str, frozenset[str]]]) -> None:
+    def _add_branch(self, shape: Shape, branch: Shape, seen: set[_Seen]) -> None:
         if branch.recursion is not None:
             # a definition that is nothing but itself, among others, adds nothing; with structure between, it is kept
             shape.options.append(Option("", {RECURSION: branch.recursion}, branch.place, branch.annotations))
@@ -187,7 +214,8 @@ class Shaper:
             option.annotations = {**branch.annotations, **option.annotations}
             content = json.dumps([option.keywords, option.annotations], sort_keys=True)
             # references in an object or a list may mean something else after another chain
-            key = (option.type, content, option.place.chain if option.type in ("object", "array") else frozenset())
+            chain = option.place.chain if option.type in ("object", "array") else frozenset()
+            key = (option.type, content, chain, option.has_more)
             if key not in seen:
                 seen.add(key)
                 shape.options.append(option)
@@ -220,6 +248,7 @@ class Shaper:
         return implied or None
 
 
+_Seen = tuple[str, str, frozenset[str], bool]
 _CHECKED: Final = "checked when the call is validated"
 _VALUES: Final = frozenset({"type", "enum", "format"})
 _SHARED: Final = frozenset({"format"})
