@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolrelay.errors import InvalidToolError, ToolExportError
-from toolrelay.formats import FORMATS
+from toolrelay.formats import FORMATS, langchain
 from toolrelay.formats._definitions import detect_tools, family_of, parts_of
 from toolrelay.formats._plain import as_dict, as_list, json_copy
 from toolrelay.formats._protocol import Wire, pick
@@ -132,7 +132,7 @@ def convert_tools(
 
 
 def _unread(one: ImportedTool) -> list[Loss]:
-    return [Loss("", member, "a tool's definition has no place for it", one.spec.name) for member in one.unread]
+    return [Loss("", unread.what, unread.why, one.spec.name) for unread in one.unread]
 
 
 def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses: list[Loss]) -> list[Wire]:
@@ -148,7 +148,7 @@ def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses:
 def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, ProviderFormat, list[ImportedTool]]]:
     entries: list[tuple[Wire, str]] = []
     for index, item in enumerate(_entries(tools)):
-        entry = as_dict(item)
+        entry = langchain.definition_of(item) or as_dict(item)
         where = f"tools[{index}]"
         if entry is None:
             raise InvalidToolError(f"{where}: a definition is an object, got {type(item).__name__}")
@@ -168,7 +168,7 @@ def _entries(tools: Any) -> list[Any]:
             raise InvalidToolError(f"the definitions are no JSON: {exc}"[:300]) from exc
     if isinstance(tools, list | tuple):
         return list(tools)
-    body = as_dict(tools)
+    body = langchain.definition_of(tools) or as_dict(tools)
     if body is None:
         raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
     config = as_dict(pick(body, "toolConfig"))  # Gemini's has no tools, Bedrock's has
@@ -184,5 +184,5 @@ def _entries(tools: Any) -> list[Any]:
 
 #: members that tell a definition from a request's body without tools
 _DEFINITION: Final = frozenset(
-    {"name", "type", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations"}
+    {"name", "type", "args_schema", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations"}
 )

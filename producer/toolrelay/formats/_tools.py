@@ -36,14 +36,21 @@ class ExportedTool(NamedTuple):
     arguments: ArgumentNames
 
 
+class Unread(NamedTuple):
+    """A member of a definition that is not read, or a kind that is read as something else."""
+
+    what: str
+    why: str = "a tool's definition has no place for it"
+
+
 class ImportedTool(NamedTuple):
     """One tool as a provider's definition tells it."""
 
     spec: ToolSpec
     strict: bool | None = None
     """``None`` where the definition does not say."""
-    unread: tuple[str, ...] = ()
-    """Members of the definition that a ``ToolSpec`` has no place for."""
+    unread: tuple[Unread, ...] = ()
+    """What of the definition a ``ToolSpec`` has no place for."""
 
 
 def described(spec: ToolSpec, options: ExportOptions) -> Wire:
@@ -96,19 +103,20 @@ def imported(
         ToolSpec(
             name=f"{namespace}/{name}" if namespace else name,
             description=description if isinstance(description, str) else "",
-            input_schema=_schema(schema, f"{where} ({name!r})") or {"type": "object", "properties": {}},
-            output_schema=None if output is None else _schema(output, f"{where} ({name!r})"),
+            input_schema=schema_of(schema, f"{where} ({name!r})") or {"type": "object", "properties": {}},
+            output_schema=None if output is None else schema_of(output, f"{where} ({name!r})"),
         ),
         strict if isinstance(strict, bool) else None,
-        tuple(sorted(members - read - {"name", "description", "strict", "type"})),
+        tuple(Unread(member) for member in sorted(members - read - {"name", "description", "strict", "type"})),
     )
 
 
-def _schema(schema: Any, where: str) -> dict[str, Any] | None:
+def schema_of(schema: Any, where: str) -> dict[str, Any] | None:
+    """Give a copy of a schema: a dict, an SDK's object, or a pydantic class; ``InvalidToolError`` for all others."""
     if schema is None:
         return None
-    make = getattr(schema, "model_json_schema", None)
-    if callable(make):  # LangChain's tools hold a pydantic class
+    make = getattr(schema, "model_json_schema", None) if isinstance(schema, type) else None
+    if make is not None:  # LangChain's tools hold a pydantic class; an instance is a schema itself
         schema = make()
     members = as_dict(schema)
     if members is None:
@@ -138,4 +146,6 @@ def free_text(custom: Wire, where: str, *, namespace: str | None = None) -> Impo
     if isinstance(definition, str):
         syntax = grammar.get("syntax", "grammar")
         schema["properties"]["input"]["description"] = f"Text that this {syntax} describes: {definition}"
-    return imported(custom, where, schema, read=frozenset({"format"}), namespace=namespace)
+    found = imported(custom, where, schema, read=frozenset({"format"}), namespace=namespace)
+    kind = Unread("custom", "a tool of free text is written as a function of one text, 'input'")
+    return found._replace(unread=(kind, *found.unread))

@@ -18,7 +18,7 @@ from toolrelay.formats._output import error_text, shown_blocks, value_of, wire_n
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
 from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
@@ -168,10 +168,10 @@ def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
 def _declaration(declaration: Wire, where: str) -> ImportedTool:
     schema = pick(declaration, "parametersJsonSchema", "parameters_json_schema")
     if schema is None:
-        schema = from_gemini(declaration.get("parameters"))
+        schema = from_gemini(schema_of(declaration.get("parameters"), where))
     output = pick(declaration, "responseJsonSchema", "response_json_schema")
     if output is None:
-        output = from_gemini(declaration.get("response"))
+        output = from_gemini(schema_of(declaration.get("response"), where))
     return imported(declaration, where, schema, read=_READ, output=output)
 
 

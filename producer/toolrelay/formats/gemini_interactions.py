@@ -13,7 +13,7 @@ from toolrelay.formats._output import call_id, error_text, shown_blocks, value_o
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts, fault_of
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
 from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
@@ -143,7 +143,7 @@ def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
     """Read a function tool; Google's own give nothing."""
     if tool.get("type", "function") != "function":
         return []
-    return [imported(tool, where, from_gemini(tool.get("parameters")), read=_READ)]
+    return [imported(tool, where, from_gemini(schema_of(tool.get("parameters"), where)), read=_READ)]
 
 
 def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:

@@ -20,7 +20,7 @@ from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
 from toolrelay.formats._written import RAW, Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
@@ -226,6 +226,22 @@ def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTo
         function["strict"] = schema.form == "strict"
     tool = {"type": "function", "function": function}
     return exported(tool, spec, schema, options, title="LangChain", no_strict=None)
+
+
+def definition_of(tool: Any) -> Wire | None:
+    """Give the definition of a ``BaseTool`` as a dict; ``None`` for everything else.
+
+    ``tool_call_schema`` leaves out what LangChain itself injects. A ``Tool``, which takes one text, has no schema, and
+    one is made up of its handler's signature there: what its ``args`` say counts.
+    """
+    arguments = getattr(tool, "args", None)
+    schema = getattr(tool, "tool_call_schema", None)
+    if schema is None or not isinstance(arguments, dict):
+        return None
+    found = schema_of(schema, "tool_call_schema") or {}
+    if tool.args_schema is None and arguments.keys() != found.get("properties", {}).keys():
+        found = {"type": "object", "properties": arguments, "required": list(arguments)}
+    return {"name": tool.name, "description": tool.description, "args_schema": found}
 
 
 def import_tool(tool: Wire, where: str) -> list[ImportedTool]:

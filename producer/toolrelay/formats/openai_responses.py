@@ -20,7 +20,16 @@ from toolrelay.formats._responses_calls import item_of, stream_of
 from toolrelay.formats._responses_stream import Stream
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
+from toolrelay.formats._tools import (
+    ExportedTool,
+    ExportOptions,
+    ImportedTool,
+    Unread,
+    described,
+    exported,
+    free_text,
+    imported,
+)
 from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
@@ -149,6 +158,7 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
 HAS_PARALLEL: Final = True
+_NAMESPACE: Final = Unread("description", "the namespace's own has no place in a tool's definition")
 _READ: Final = frozenset({"parameters", "output_schema"})
 
 
@@ -180,7 +190,10 @@ def _in_namespace(tool: Wire, where: str, namespace: Wire) -> list[ImportedTool]
         return []
     function = as_dict(tool.get("function")) or tool
     schema, output = function.get("parameters"), function.get("output_schema")
-    return [imported(function, where, schema, read=_READ, output=output, namespace=name)]
+    found = imported(function, where, schema, read=_READ, output=output, namespace=name)
+    if namespace.get("description"):
+        found = found._replace(unread=(*found.unread, _NAMESPACE))
+    return [found]
 
 
 def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:

@@ -18,6 +18,8 @@ _SPELLINGS: Final = {
     "max_properties": "maxProperties",
     "additional_properties": "additionalProperties",
     "property_ordering": "propertyOrdering",
+    "ref": "$ref",
+    "defs": "$defs",
 }
 
 
@@ -28,8 +30,14 @@ def from_gemini(schema: Any) -> Any:
 
 def _read(schema: Schema) -> Schema:
     spelled = {_SPELLINGS.get(keyword, keyword): value for keyword, value in schema.items() if value is not None}
+    if "const" in schema:
+        spelled["const"] = schema["const"]
     result = replace_subschemas(spelled, _read)
     result.pop("propertyOrdering", None)
+    if isinstance(schema.get("ref"), str):
+        result["$ref"] = schema["ref"].replace("#/defs/", "#/$defs/", 1)
+    if "example" in result:
+        result["examples"] = [result.pop("example")]
     kind = result.get("type")
     if isinstance(kind, str):
         result["type"] = kind.lower()
