@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -86,7 +87,7 @@ class Alphabet:
 class ArgumentNames:
     """How a tool's parameters are called on the wire, where a provider does not take their names."""
 
-    __slots__ = ("inside", "items", "own", "rest")
+    __slots__ = ("inside", "is_text_too", "items", "own", "rest")
 
     def __init__(
         self,
@@ -94,6 +95,8 @@ class ArgumentNames:
         inside: Mapping[str, ArgumentNames] | None = None,
         items: ArgumentNames | None = None,
         rest: ArgumentNames | None = None,
+        *,
+        is_text_too: bool = False,
     ) -> None:
         self.own = dict(own or {})
         """The renamed parameters of this object: wire name to own name."""
@@ -103,22 +106,55 @@ class ArgumentNames:
         """The same for the items of a list."""
         self.rest = rest
         """The same for the values of a map: of every parameter that is not in ``inside``."""
+        self.is_text_too = is_text_too
+        """Whether the parameter may be text as well: then text is not looked into."""
+
+    @classmethod
+    def everywhere(cls, own: Mapping[str, str]) -> ArgumentNames:
+        """Give the names of what has no end: at every depth the same parameters are renamed."""
+        names = cls(own)
+        if names.own:
+            names.items = names.rest = names
+        return names
 
     def __bool__(self) -> bool:
         return bool(self.own or self.items or self.rest or any(self.inside.values()))
 
     def __or__(self, other: ArgumentNames) -> ArgumentNames:
         """Join what two alternatives of a parameter rename: a name has one spelling in a whole tool."""
+        if other is self:
+            return self
         inside = dict(self.inside)
         for name, names in other.inside.items():
             inside[name] = inside[name] | names if name in inside else names
         return ArgumentNames(
-            {**self.own, **other.own}, inside, _joined(self.items, other.items), _joined(self.rest, other.rest)
+            {**self.own, **other.own},
+            inside,
+            _joined(self.items, other.items),
+            _joined(self.rest, other.rest),
+            is_text_too=self.is_text_too or other.is_text_too,
         )
 
     def decode(self, arguments: Any) -> Any:
-        """Give a copy of arguments, as a model wrote them, under the parameters' own names."""
+        """Give a copy of arguments, as a model wrote them, under the parameters' own names.
+
+        An object written as JSON text stays text, with the names in it mapped back.
+        """
+        if isinstance(arguments, str):
+            return arguments if self.is_text_too else self._decoded_text(arguments)
         return self._renamed(arguments, self.own, is_decoding=True)
+
+    def _decoded_text(self, text: str) -> str:
+        from toolrelay.formats._json import decode_fast  # leans on nothing, but the formats around it lean on this
+
+        if not text.lstrip().startswith(("{", "[")):
+            return text
+        try:
+            written = decode_fast(text)
+        except (ValueError, RecursionError):
+            return text
+        decoded = self.decode(written)
+        return text if decoded == written else json.dumps(decoded, ensure_ascii=False)
 
     def encode(self, arguments: Any) -> Any:
         """Give a copy of arguments under their wire names, for a call that goes back as history."""

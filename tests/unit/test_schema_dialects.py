@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema_rs import validator_for
+from jsonschema_rs import meta, validator_for
 
 from tests.unit.tricky_schemas import TRICKY, Tricky
 from toolrelay.errors import ToolExportError
+from toolrelay.schemas._document import Document
 from toolrelay.schemas.export import (
     ExportedSchema,
     as_is,
@@ -166,6 +167,8 @@ def check_strict(part: dict[str, Any], words: set[str], *, is_all_required: bool
 
 def check_form(exported: ExportedSchema, target: str) -> None:
     root = exported.schema
+    assert meta.is_valid(meaning(exported))
+    Document(root).check_references()
     assert root["type"] in ("object", "OBJECT")
     if exported.form == "plain":
         assert target == "mcp" or root.keys().isdisjoint({"anyOf", "oneOf", "allOf", "$ref", "$schema"})
@@ -549,4 +552,7 @@ keyword_values = st.recursive(
 def test_nothing_but_typed_errors_comes_out_of_any_schema(schema: dict[str, Any]) -> None:
     for export in TARGETS.values():
         with contextlib.suppress(ToolExportError):
-            json.dumps(export(schema).schema)
+            exported = export(schema)
+            json.dumps(exported.schema)
+            assert meta.is_valid(meaning(exported))
+            Document(exported.schema).check_references()

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from jsonschema_rs import meta
 
 from tests.unit.test_schema_dialects import TARGETS, can_say
+from toolrelay.errors import ToolExportError
+from toolrelay.schemas._document import Document
 from toolrelay.schemas.export import ExportedSchema
+from toolrelay.schemas.validation import check_arguments
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
@@ -77,3 +81,233 @@ def test_conditions_on_declared_properties_alone_keep_no_schema_from_being_stric
 
     assert exported.form == "strict"
     assert told(exported)[:2] == [("/if", "if"), ("/then", "then")]
+
+
+PLAIN = ("openai", "anthropic", "bedrock", "mcp")
+PET = {"components": {"schemas": {"Pet": takes(n={"$ref": "#/components/schemas/N"}), "N": INTEGER}}}
+
+
+@pytest.mark.parametrize("target", PLAIN)
+@pytest.mark.parametrize(
+    ("schema", "references"),
+    [
+        pytest.param(
+            {
+                "$id": "https://example.com/t",
+                **takes(p={"$ref": "https://example.com/t#/$defs/P"}),
+                "$defs": {"P": TEXT},
+            },
+            {"p": "#/$defs/P"},
+            id="an absolute one",
+        ),
+        pytest.param(
+            takes(p={"$ref": "#place"}, q={"$anchor": "place", "type": "string"}),
+            {"p": "#/properties/q"},
+            id="an anchor",
+        ),
+        pytest.param(
+            {**takes(p={"$ref": "#/definitions/P"}), "definitions": {"P": TEXT}},
+            {"p": "#/$defs/P"},
+            id="definitions at the root",
+        ),
+        pytest.param(
+            takes(p={"$ref": "#/properties/q/definitions/P"}, q={**takes(), "definitions": {"P": TEXT}}),
+            {"p": "#/properties/q/$defs/P"},
+            id="definitions further inside",
+        ),
+        pytest.param(
+            takes(p={"$ref": "#/properties/q/items/1"}, q={"type": "array", "items": [TEXT, INTEGER]}),
+            {"p": "#/properties/q/prefixItems/1"},
+            id="a place in a tuple of draft 7",
+        ),
+        pytest.param(
+            {**takes(p={"$ref": "#/components/schemas/Pet"}), **PET},
+            {"p": "#/$defs/Pet"},
+            id="where no schema has to be",
+        ),
+        pytest.param(
+            {**takes(p={"$ref": "#/$defs/a~1b%20c"}), "$defs": {"a/b c": TEXT}},
+            {"p": "#/$defs/a~1b%20c"},
+            id="a name that is escaped",
+        ),
+        pytest.param(takes(p={"$recursiveRef": "#"}), {"p": "#"}, id="recursive, as draft 2019-09 has it"),
+        pytest.param(
+            {**takes(p={"$dynamicRef": "#P"}), "$defs": {"P": {"$dynamicAnchor": "P", "type": "string"}}},
+            {"p": "#/$defs/P"},
+            id="a dynamic one",
+        ),
+    ],
+)
+def test_references_point_to_where_their_targets_stand_on_the_wire(
+    target: str, schema: dict[str, Any], references: dict[str, str]
+) -> None:
+    written = TARGETS[target](schema).schema
+
+    Document(written).check_references()
+    assert {name: written["properties"][name]["$ref"] for name in references} == references
+
+
+@pytest.mark.parametrize("target", ["openai", "anthropic", "bedrock"])
+def test_a_reference_into_alternatives_that_were_joined_points_to_a_definition(target: str) -> None:
+    schema = {
+        "anyOf": [takes(a=takes(n=INTEGER)), takes(b={"$ref": "#/anyOf/0/properties/a"}, c={"$ref": "#/anyOf/0"})]
+    }
+
+    written = TARGETS[target](schema).schema
+
+    assert written["properties"]["b"] == {"$ref": "#/properties/a"}
+    assert written["properties"]["c"] == {"$ref": "#/$defs/0"}
+    assert written["$defs"] == {"0": takes(a=takes(n=INTEGER))}
+
+
+def test_a_reference_to_a_renamed_parameter_follows_it_and_one_to_the_root_keeps_the_names() -> None:
+    schema = takes(**{"foo bar": takes(n=INTEGER), "x": {"$ref": "#/properties/foo%20bar"}, "y": {"$ref": "#"}})
+
+    exported = TARGETS["anthropic"](schema)
+
+    assert can_say(exported, {"foo bar": {"n": 1}, "x": {"n": 2}, "y": {"foo bar": {"n": 3}}})
+    assert not can_say(exported, {"x": {"n": "2"}})
+    assert not can_say(exported, {"y": {"foo bar": {"n": "3"}}})
+    assert set(exported.schema["properties"]) == {"foo_bar", "x", "y"}
+
+
+def test_mcp_says_a_root_that_is_a_reference_to_alternatives() -> None:
+    schema = {"$ref": "#/$defs/U", "$defs": {"U": {"anyOf": [takes(a=TEXT), takes(b=TEXT)]}}}
+
+    exported = TARGETS["mcp"](schema)
+
+    assert exported.schema == {"type": "object", **schema}
+    assert exported.losses == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("broken", "keyword"),
+    [
+        ({"properties": [1]}, "properties"),
+        ({"type": {"a": 1}}, "type"),
+        ({"anyOf": {"a": 1}}, "anyOf"),
+        ({"required": "a"}, "required"),
+        ({"$ref": 5}, "$ref"),
+    ],
+)
+def test_a_broken_schema_where_no_schema_has_to_be_is_a_typed_error(
+    target: str, broken: dict[str, Any], keyword: str
+) -> None:
+    schema = {**takes(p={"$ref": "#/components/schemas/Pet"}), "components": {"schemas": {"Pet": broken}}}
+
+    with pytest.raises(ToolExportError) as caught:
+        TARGETS[target](schema)
+
+    assert caught.value.pointer == f"/components/schemas/Pet/{keyword}"
+
+
+@pytest.mark.parametrize("target", PLAIN)
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        ({"type": "object", "required": ["a", "a"]}, {"type": "object", "required": ["a"]}, []),
+        ({"type": ["string", "string", "null"]}, {"type": ["string", "null"]}, []),
+        ({"type": "string", "examples": "foo"}, {"type": "string", "examples": ["foo"]}, []),
+        ({"type": "string", "deprecated": "yes"}, TEXT, [("/properties/p/deprecated", "deprecated")]),
+        ({"type": "string", "description": None, "format": None}, TEXT, []),
+        ({"type": "string", "allOf": []}, TEXT, []),
+        ({"type": "string", "$anchor": "not an anchor"}, TEXT, []),
+        (
+            {"type": "array", "items": {}, "uniqueItems": "true", "prefixItems": []},
+            {"type": "array", "items": {}, "uniqueItems": True},
+            [],
+        ),
+        (
+            {"dependentRequired": {"a": ["b", "b"]}},
+            {"dependentRequired": {"a": ["b"]}},
+            [],
+        ),
+    ],
+)
+def test_what_is_not_quite_json_schema_is_mended_where_it_can_only_mean_one_thing(
+    target: str, before: dict[str, Any], after: dict[str, Any], lost: list[tuple[str, str]]
+) -> None:
+    exported = TARGETS[target](takes(p=before))
+
+    assert exported.schema["properties"]["p"] == after
+    assert told(exported) == lost
+    assert meta.is_valid(exported.schema)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("broken", "keyword"),
+    [
+        ({"anyOf": []}, "anyOf"),
+        ({"oneOf": []}, "oneOf"),
+        ({"type": []}, "type"),
+        ({"uniqueItems": "perhaps"}, "uniqueItems"),
+        ({"minContains": "1"}, "minContains"),
+        ({"contentEncoding": 64}, "contentEncoding"),
+        ({"required": ["a", 1]}, "required"),
+    ],
+)
+def test_what_may_mean_several_things_is_refused_with_a_pointer(
+    target: str, broken: dict[str, Any], keyword: str
+) -> None:
+    with pytest.raises(ToolExportError) as caught:
+        TARGETS[target](takes(p=broken))
+
+    assert caught.value.pointer == f"/properties/p/{keyword}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "is_sent"),
+    [
+        ("string", "date-time", True),
+        ("string", "int64", False),
+        ("string", "double", False),
+        ("string", "uri", False),
+        ("integer", "int32", True),
+        ("integer", "int64", True),
+        ("integer", "date-time", False),
+        ("integer", "double", False),
+        ("number", "double", True),
+        ("number", "int64", False),
+    ],
+)
+def test_gemini_is_sent_a_format_only_with_the_type_that_has_it(kind: str, name: str, is_sent: bool) -> None:
+    exported = TARGETS["gemini"](takes(x={"type": kind, "format": name}))
+
+    assert exported.schema["properties"]["x"] == ({"type": kind, "format": name} if is_sent else {"type": kind})
+    assert told(exported) == ([] if is_sent else [("/properties/x/format", "format")])
+
+
+@pytest.mark.parametrize("name", ["uuid", "date"])
+def test_strict_is_sent_formats_of_text_with_text_alone(name: str) -> None:
+    for target in ("openai strict", "anthropic strict"):
+        schema = {**takes(x={"type": "integer", "format": name}), "required": ["x"], "additionalProperties": False}
+
+        assert TARGETS[target](schema).schema["properties"]["x"] == {"type": "integer"}
+
+
+TREE = {
+    **takes(t={"$ref": "#/$defs/T"}),
+    "$defs": {"T": takes(**{"my-id": INTEGER, "kids": {"type": "array", "items": {"$ref": "#/$defs/T"}}})},
+}
+
+
+@pytest.mark.parametrize("target", ["gemini", "gemini json schema"])
+def test_renamed_parameters_inside_of_a_recursion_are_mapped_back(target: str) -> None:
+    names = TARGETS[target](TREE).names
+    tree = {"t": {"my-id": 1, "kids": [{"my-id": 2, "kids": [{"my-id": 3, "kids": []}]}]}}
+    sent = {"t": {"my_id": 1, "kids": [{"my_id": 2, "kids": [{"my_id": 3, "kids": []}]}]}}
+
+    assert names.encode(tree) == sent
+    assert names.decode(sent) == tree
+
+
+def test_names_are_mapped_back_inside_of_an_object_that_was_sent_as_text() -> None:
+    schema = takes(t=takes(**{"my-id": INTEGER}), u={"anyOf": [takes(**{"my-id": INTEGER}), TEXT]})
+    names = TARGETS["gemini"](schema).names
+    text = '{"my_id": 1}'
+
+    assert names.decode({"t": text, "u": text}) == {"t": '{"my-id": 1}', "u": text}
+    assert names.decode({"t": '{"my_id": 1, "my_id": 2}'}) == {"t": '{"my_id": 1, "my_id": 2}'}
+    assert check_arguments(schema, names.decode({"t": text})).arguments == {"t": {"my-id": 1}}

@@ -23,8 +23,9 @@ Converted = tuple[Schema, ArgumentNames, str]
 def convert(root: Schema, target: str) -> tuple[Schema, ArgumentNames, str, tuple[Loss, ...]]:
     """Write a schema for a target; the root is the conversion's own, and may be changed."""
     losses = Losses()
-    check_sanity(root)
-    schema, names, form = _TARGETS[target](Document(root), losses)
+    document = Document(root)
+    check_sanity(document, losses)
+    schema, names, form = _TARGETS[target](document, losses)
     return schema, names, form, tuple(losses)
 
 

@@ -7,12 +7,13 @@ https://docs.claude.com/en/docs/build-with-claude/structured-outputs for the str
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolrelay.names import Alphabet
 
-_ANY_FORMAT: Final[frozenset[str] | None] = None
+_ANY_FORMAT: Final[Mapping[str, frozenset[str]] | None] = None
 _STRICT_FORMATS: Final = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
@@ -26,8 +27,8 @@ class Dialect:
     """How it is called in a loss's reason."""
     keywords: frozenset[str]
     """Limits that it knows; all others go into the description."""
-    formats: frozenset[str] | None
-    """Formats that it knows; ``None``: any text is taken."""
+    formats: Mapping[str, frozenset[str]] | None
+    """Formats that it knows of each type; ``None``: any text is taken."""
     annotations: frozenset[str]
     has_nullable: bool = False
     """``nullable: true`` beside one type, instead of a list of types."""
@@ -64,7 +65,11 @@ GEMINI_PARAMETERS: Final = Dialect(
             *("minItems", "maxItems", "minProperties", "maxProperties"),
         }
     ),
-    formats=frozenset({"date-time", "enum", "float", "double", "int32", "int64"}),
+    formats={
+        "string": frozenset({"date-time", "enum"}),
+        "number": frozenset({"float", "double"}),
+        "integer": frozenset({"int32", "int64"}),
+    },
     annotations=frozenset({"description", "default"}),
     has_nullable=True,
     is_union_alone=True,
@@ -89,7 +94,7 @@ OPENAI_STRICT: Final = Dialect(
             *("pattern", "minItems", "maxItems"),
         }
     ),
-    formats=_STRICT_FORMATS,
+    formats={"string": _STRICT_FORMATS},
     annotations=frozenset({"description", "title"}),
     is_closed=True,
     is_all_required=True,
@@ -99,7 +104,7 @@ OPENAI_STRICT: Final = Dialect(
 ANTHROPIC_STRICT: Final = Dialect(
     title="Anthropic's strict mode",
     keywords=frozenset({"minItems"}),
-    formats=_STRICT_FORMATS | {"uri"},
+    formats={"string": _STRICT_FORMATS | {"uri"}},
     annotations=frozenset({"description", "title", "default"}),
     is_closed=True,
     max_min_items=1,

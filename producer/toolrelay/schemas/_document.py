@@ -6,9 +6,10 @@ parameter may be called ``title`` or ``$ref``. https://json-schema.org/draft/202
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from toolrelay.errors import ToolExportError
 
@@ -26,6 +27,7 @@ _ONES: Final = frozenset(
 APPLICATORS: Final = _MAPS | _LISTS | _ONES
 
 
+REFERENCES: Final = frozenset({"$ref", "$dynamicRef"})
 _SAME: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"})
 
 
@@ -39,6 +41,20 @@ class Located(NamedTuple):
 def escape(step: str) -> str:
     """Write one step of a JSON pointer (RFC 6901)."""
     return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
+
+
+def reference_to(pointer: str) -> str:
+    """Write a ``$ref`` that points to a place in its own document."""
+    return "#" + quote(pointer, safe="/~!$&'()*+,;=:@")
+
+
+def free_name(pointer: str, taken: Collection[str]) -> str:
+    """Give a name for the definition that stands at a pointer."""
+    name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    found, number = name, 1
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
 
 
 def subschemas(schema: Schema, pointer: str = "") -> Iterator[Located]:
@@ -116,12 +132,30 @@ class Document:
             pointer=f"{at}/$ref",
         )
 
-    def check_references(self) -> None:
-        """Raise ``ToolExportError`` for the first reference that cannot be followed."""
-        for schema, pointer in walk(self.root):
-            for keyword in ("$ref", "$dynamicRef"):
-                if keyword in schema:
-                    self.target(schema[keyword], pointer)
+    def parts(self) -> Iterator[Located]:
+        """Give every schema: those inside of the root, then those that references reach where no schema has to be."""
+        walked: set[int] = set()
+        references: list[tuple[Any, str]] = []
+        waiting = [Located(self.root, "")]
+        while waiting:
+            for found in walk(*waiting.pop()):
+                walked.add(id(found.schema))
+                yield found
+                references += [(found.schema[keyword], found.pointer) for keyword in REFERENCES & found.schema.keys()]
+            while references and not waiting:
+                with contextlib.suppress(ToolExportError):
+                    target = self.target(*references.pop())
+                    if isinstance(target.schema, dict) and id(target.schema) not in walked:
+                        waiting.append(target)
+
+    def check_references(self) -> bool:
+        """Raise ``ToolExportError`` for the first reference that cannot be followed; say whether there are any."""
+        found = False
+        for schema, pointer in self.parts():
+            for keyword in REFERENCES & schema.keys():
+                self.target(schema[keyword], pointer)
+                found = True
+        return found
 
     def _local(self, fragment: str) -> Located | None:
         if fragment and not fragment.startswith("/"):

@@ -11,15 +11,15 @@ from typing import Any, Final
 from toolrelay.errors import ToolExportError
 from toolrelay.names import ArgumentNames
 from toolrelay.schemas._dialects import Dialect
-from toolrelay.schemas._document import Document, Located, Schema, escape, walk
+from toolrelay.schemas._document import Document, Located, Schema, escape, free_name, reference_to
 from toolrelay.schemas._limits import write_limits
 from toolrelay.schemas._losses import Losses
-from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING
+from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, CUT
 from toolrelay.schemas._root import root_object
 from toolrelay.schemas._shape import RECURSION, Option, Place, Shape, Shaper
 
 _SCALARS: Final = ("string", "number", "boolean")
-_SILENT: Final = frozenset({"$comment", "$schema", "$id"})
+_SILENT: Final = frozenset({"$comment", "$schema", "$id", CUT})
 
 _OPEN: Final = "an open object cannot be closed: what it is for could no longer be sent"
 
@@ -46,8 +46,10 @@ class Emitter:
         self._definitions: dict[str, str] = {}
         self._wire_names: dict[str, str] = {}
         if dialect.parameter_names is not None:
-            names = (name for schema, _ in walk(document.root) for name in schema.get("properties", ()))
+            names = (name for schema, _ in document.parts() for name in schema.get("properties", ()))
             self._wire_names = dialect.parameter_names.encode(names)
+        renamed = {wire_name: name for name, wire_name in self._wire_names.items() if wire_name != name}
+        self._everywhere = ArgumentNames.everywhere(renamed)
 
     def root(self) -> Written:
         """Write the whole: an object, whose properties may be none."""
@@ -78,7 +80,7 @@ class Emitter:
         written: dict[str, Schema] = {}
         while waiting := [pointer for pointer in self._definitions if pointer not in written]:
             for pointer in waiting:
-                target = self._document.target(f"#{pointer}", pointer)
+                target = self._document.target(reference_to(pointer), pointer)
                 written[pointer], _ = self.schema(target.schema, Place(pointer, frozenset({"", pointer})))
                 if written[pointer].keys() == {"$ref"}:
                     raise Unfit(pointer, "$ref", "a definition is nothing but a reference to itself")
@@ -97,7 +99,7 @@ class Emitter:
             f"{self._dialect.title} cannot be recursive: cut where {name!r} begins anew, and open there",
         )
         kind = target.schema.get("type", "object" if "properties" in target.schema else None)
-        cut: Schema = {"description": f"Again of the form of {name}."}
+        cut: Schema = {"description": f"Again of the form of {name}.", CUT: True}
         return {**cut, "type": kind} if isinstance(kind, str) else cut
 
     def schema(self, schema: Any, place: Place) -> Written:
@@ -106,16 +108,18 @@ class Emitter:
 
     def _write(self, shape: Shape) -> Written:
         if shape.recursion is not None:
-            return self._beside_reference(shape, self._reference_to(shape.recursion)), ArgumentNames()
+            return self._beside_reference(shape, self._reference_to(shape.recursion)), self._everywhere
+        names = self._everywhere if CUT in shape.annotations else ArgumentNames()
         if shape.is_any:
-            return self._anything(shape), ArgumentNames()
-        names = ArgumentNames()
+            return self._anything(shape), names
         alternatives: list[Schema] = []
         written: Schema
         for option in shape.options:
             alternative, renamed = self._option(option)
             alternatives.append(alternative)
             names = names | renamed
+        if names and any(option.type == "string" for option in shape.options):
+            names = names | ArgumentNames(is_text_too=True)
         written = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
         if not alternatives:
             written = {"type": self._type("null")}
@@ -146,10 +150,8 @@ class Emitter:
         if not pointer:
             return {"$ref": "#"}
         if pointer not in self._definitions:
-            name = pointer.rpartition("/")[2]
-            taken = self._definitions.values()
-            self._definitions[pointer] = name if name not in taken else f"{name}_{len(taken)}"
-        return {"$ref": f"#/$defs/{escape(self._definitions[pointer])}"}
+            self._definitions[pointer] = free_name(pointer, self._definitions.values())
+        return {"$ref": reference_to(f"/$defs/{escape(self._definitions[pointer])}")}
 
     def _anything(self, shape: Shape) -> Schema:
         if self._dialect.is_closed:
@@ -166,13 +168,15 @@ class Emitter:
 
     def _option(self, option: Option) -> Written:
         if RECURSION in option.keywords:
-            return self._reference_to(option.keywords[RECURSION]), ArgumentNames()
+            return self._reference_to(option.keywords[RECURSION]), self._everywhere
         written: Schema = {"type": self._type(option.type)}
         names = ArgumentNames()
         if option.type == "object":
             names = self._object(option, written)
         elif option.type == "array":
             names = self._array(option, written)
+        if CUT in option.annotations:
+            names = self._everywhere
         notes = write_limits(option, self._dialect, written, self._losses)
         self._annotate(written, option.annotations, option.place, notes)
         return written, names

@@ -39,7 +39,7 @@ def write_limits(option: Option, dialect: Dialect, written: Schema, losses: Loss
         if keyword == "enum":
             is_written = _write_enum(option, value, dialect, written)
         elif keyword == "format":
-            is_written = _write_format(value, dialect, written)
+            is_written = _write_format(option, value, dialect, written)
         else:
             is_written = _write_limit(option, keyword, value, dialect, written)
         if not is_written:
@@ -63,8 +63,8 @@ def _write_enum(option: Option, values: list[Any], dialect: Dialect, written: Sc
     return True
 
 
-def _write_format(name: str, dialect: Dialect, written: Schema) -> bool:
-    is_known = dialect.formats is None or name in dialect.formats
+def _write_format(option: Option, name: str, dialect: Dialect, written: Schema) -> bool:
+    is_known = dialect.formats is None or name in dialect.formats.get(option.type, ())
     if is_known:
         written["format"] = name
     return is_known

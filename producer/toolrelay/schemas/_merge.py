@@ -14,9 +14,15 @@ from toolrelay.schemas._document import Schema
 _CONFLICT: Final = object()
 _MAX_BRANCHES: Final = 36  # six by six; more alternatives would describe the parameter to nobody
 
+#: marks, in a schema that stands for a definition inside of itself, that what is below has the names of the whole
+CUT: Final = "$cut"
+
 #: keywords that say something to the reader, and refuse no value
 ANNOTATIONS: Final = frozenset(
-    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"}
+    {
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("$comment", "$schema", "$id", CUT),
+    }
 )
 #: where definitions stand and how they are called: followed, and then of no more use
 BOOKKEEPING: Final = frozenset({"$defs", "definitions", "$anchor", "$dynamicAnchor", "$vocabulary", "discriminator"})

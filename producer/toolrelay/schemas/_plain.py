@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolrelay.names import Alphabet, ArgumentNames
-from toolrelay.schemas._document import Document, Located, Schema, escape, replace_subschemas
+from toolrelay.schemas._document import (
+    Document,
+    Located,
+    Schema,
+    escape,
+    free_name,
+    reference_to,
+    replace_subschemas,
+    walk,
+)
 from toolrelay.schemas._drafts import modern
 from toolrelay.schemas._losses import Losses
 from toolrelay.schemas._root import check_object, root_object
@@ -46,18 +55,18 @@ AS_IS: Final = Rules(title="MCP")
 
 def write_plain(document: Document, rules: Rules, losses: Losses) -> tuple[Schema, ArgumentNames]:
     """Write a document that obeys the rules, and say which parameters were renamed."""
-    document.check_references()
+    has_references = document.check_references()
     root = document.root
-    check_object(root)
-    renames_definitions = rules.is_modern and "definitions" in root and "$defs" not in root
-    if "$ref" in root or not rules.forbidden_at_root.isdisjoint(root):
+    if rules.forbidden_at_root.isdisjoint(root):
+        check_object(_plain_root(document, rules, Losses()) if "$ref" in root else root)
+    if rules.forbidden_at_root and not (rules.forbidden_at_root | {"$ref"}).isdisjoint(root):
         root = _plain_root(document, rules, losses)
-    root = _rewritten(root, rules, renames_definitions=renames_definitions)
+    root, names = _with_legal_names(root, rules, losses)
+    if rules.is_modern or "$schema" not in root:
+        root = Rewriter(document, rules, has_references=has_references).rewrite_root(root)
     root = {"type": "object", "properties": {}, **root} if rules.forbidden_at_root else {"type": "object", **root}
     root["type"] = "object"
-    if rules.is_modern:
-        root.pop("$schema", None)
-    return _with_legal_names(root, rules, losses)
+    return root, names
 
 
 def _plain_root(document: Document, rules: Rules, losses: Losses) -> Schema:
@@ -78,32 +87,77 @@ def _drop(root: Schema, keyword: str, rules: Rules, losses: Losses) -> None:
     losses.add(f"/{keyword}", keyword, f"{rules.title} refuses it at the root; checked when the call is validated")
 
 
-def _rewritten(schema: Schema, rules: Rules, *, renames_definitions: bool) -> Schema:
-    if not rules.is_modern:
-        return schema
+class Rewriter:
+    """Writes schemas in the words of 2020-12, and references to where in the written document their targets stand."""
 
-    def rewrite(node: Schema) -> Schema:
-        result = replace_subschemas(modern(node), rewrite)
+    def __init__(self, document: Document, rules: Rules, *, has_references: bool) -> None:
+        self._document = document
+        self._rules = rules
+        self._has_references = has_references
+        #: by the identity of what was rewritten, which the document keeps alive
+        self._written: dict[int, Schema] = {}
+        self._pointing: list[Schema] = []
+
+    def rewrite_root(self, root: Schema) -> Schema:
+        """Rewrite the whole; ``root`` may be another than the document's, with parts of the document in it.
+
+        Then a reference to the document's root means that one, as it was: it is put among the definitions.
+        """
+        written = self._rewrite(root)
+        if self._pointing:
+            self._point(written)
+        if self._rules.is_modern:
+            written.pop("$schema", None)
+        return written
+
+    def _rewrite(self, node: Schema) -> Schema:
+        result = replace_subschemas(modern(node), self._rewrite)
         kind = result.get("type")
         if (
-            rules.has_items
+            self._rules.has_items
             and "items" not in result
             and (kind == "array" or (kind.__class__ is list and "array" in kind))
         ):
             result["items"] = {}
-        if renames_definitions:
-            _rename_definitions(result)
+        if "definitions" in result and "$defs" not in result:
+            result["$defs"] = result.pop("definitions")
+        if self._has_references:
+            self._note(node, result)
         return result
 
-    return rewrite(schema)
+    def _note(self, node: Schema, result: Schema) -> None:
+        self._written[id(node)] = result
+        if "$dynamicRef" in result and "$ref" not in result:
+            result["$ref"] = result.pop("$dynamicRef")
+        if "$ref" in result:
+            self._pointing.append(result)
+        # a place that is known by its pointer needs no other name, and an $id would change what pointers start from
+        for keyword in ("$id", "$anchor", "$dynamicAnchor"):
+            result.pop(keyword, None)
+
+    def _point(self, root: Schema) -> None:
+        places = {id(schema): pointer for schema, pointer in walk(root)}
+        for schema in self._pointing:  # grows
+            target = self._document.target(schema["$ref"], "")
+            written = self._written.get(id(target.schema)) if isinstance(target.schema, dict) else target.schema
+            if written is None:
+                written = self._rewrite(target.schema)
+                if not target.pointer:  # the definitions stand in the written root
+                    written.pop("$defs", None)
+            pointer = places.get(id(written))
+            if pointer is None:
+                pointer = _define(root, target.pointer, written)
+                if isinstance(written, dict):
+                    places |= {id(inner): at for inner, at in walk(written, pointer)}
+            schema["$ref"] = reference_to(pointer)
 
 
-def _rename_definitions(node: Schema) -> None:
-    if "definitions" in node:
-        node["$defs"] = node.pop("definitions")
-    reference = node.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/definitions/"):
-        node["$ref"] = reference.replace("/definitions/", "/$defs/", 1)
+def _define(root: Schema, pointer: str, schema: Any) -> str:
+    """Put what stands where no schema has to be, or no longer stands in the root, among the definitions."""
+    definitions = root.setdefault("$defs", {})
+    name = free_name(pointer or "/whole", definitions)
+    definitions[name] = schema
+    return f"/$defs/{escape(name)}"
 
 
 def _with_legal_names(root: Schema, rules: Rules, losses: Losses) -> tuple[Schema, ArgumentNames]:
@@ -117,19 +171,8 @@ def _with_legal_names(root: Schema, rules: Rules, losses: Losses) -> tuple[Schem
         losses.add(f"/properties/{escape(name)}", "name", why)
     for keyword in _ABOUT_NAMES:
         if keyword in root:
-            _drop(root, keyword, rules, losses)
-    moved = {f"#/properties/{escape(name)}": f"#/properties/{escape(wire_name)}" for wire_name, name in own.items()}
-
-    def rewrite(node: Schema) -> Schema:
-        result = replace_subschemas(node, rewrite)
-        reference: Any = result.get("$ref")
-        for old, new in moved.items():
-            if isinstance(reference, str) and (reference == old or reference.startswith(f"{old}/")):
-                result["$ref"] = new + reference[len(old) :]
-        return result
-
-    root = rewrite(root)
-    root["properties"] = {wire[name]: schema for name, schema in root["properties"].items()}
+            _drop(root := dict(root), keyword, rules, losses)
+    root = {**root, "properties": {wire[name]: schema for name, schema in properties.items()}}
     if "required" in root:
         root["required"] = [wire.get(name, name) for name in root["required"]]
     return root, ArgumentNames(own)
