@@ -9,9 +9,9 @@ import errno
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 
 class ErrorCategory(StrEnum):
@@ -53,6 +53,8 @@ _RETRYABLE = frozenset(
 
 #: a chain of causes longer than this says nothing new
 _MAX_CAUSES: Final = 8
+#: {"response": {"error": {"code": …}}} is the deepest that any provider sends
+_MAX_BODY_DEPTH: Final = 3
 #: what follows in a longer message is data, not a reason
 _MAX_MESSAGE_CHARS: Final = 2000
 
@@ -94,13 +96,65 @@ _TYPE_NAMES: Final = {
     "PermissionDeniedError": ErrorCategory.PERMISSION,
     "NotFoundError": ErrorCategory.NOT_FOUND,
     "ValidationError": ErrorCategory.SCHEMA,
-    "ConnectError": ErrorCategory.RESOURCE,
-    "ConnectionError": ErrorCategory.RESOURCE,
     "APIConnectionError": ErrorCategory.RESOURCE,
+    "ReadTimeoutError": ErrorCategory.TIMEOUT,
+    "ConnectTimeoutError": ErrorCategory.TIMEOUT,
+    # the connection was never made, or was lost on the way: the next one may hold
+    **dict.fromkeys(
+        (
+            *("ConnectError", "ConnectionError", "NewConnectionError", "NetworkError", "ServerDisconnectedError"),
+            *("ReadError", "WriteError", "CloseError", "RemoteProtocolError", "ProtocolError", "ClientOSError"),
+            *("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ChunkedEncodingError"),
+            *("ConnectionClosed", "ConnectionClosedError", "WebSocketConnectionClosedError", "ResponseStreamingError"),
+        ),
+        ErrorCategory.RESOURCE,
+    ),
+    # of the same families, but it would come again
+    **dict.fromkeys(
+        ("LocalProtocolError", "UnsupportedProtocol", "SSLError", "ClientSSLError", "ClientConnectorCertificateError"),
+        ErrorCategory.EXECUTION,
+    ),
     "WorkerLostError": ErrorCategory.WORKER_LOST,
     "TaskRevokedError": ErrorCategory.CANCELLED,
     "CancelledError": ErrorCategory.CANCELLED,  # asyncio's, by name: it is dear to import
 }
+
+#: the providers' own words for what went wrong, in lower case, without signs and without "Exception" or "Error":
+#: ``rate_limit_error`` (Anthropic), ``rate_limit_exceeded`` (OpenAI), ``RESOURCE_EXHAUSTED`` (Google, gRPC),
+#: ``ThrottlingException`` (AWS)
+_CODES: Final = {
+    **dict.fromkeys(
+        (
+            *("ratelimit", "ratelimited", "ratelimitexceeded", "toomanyrequests", "requestlimitexceeded"),
+            *("resourceexhausted", "throttling", "throttled", "slowdown", "provisionedthroughputexceeded"),
+        ),
+        ErrorCategory.RATE_LIMIT,
+    ),
+    **dict.fromkeys(
+        ("timeout", "deadlineexceeded", "requesttimeout", "gatewaytimeout", "modeltimeout"), ErrorCategory.TIMEOUT
+    ),
+    **dict.fromkeys(
+        (
+            *("api", "server", "internal", "internalserver", "internalfailure", "serviceunavailable", "unavailable"),
+            *("overloaded", "serveroverloaded", "modelnotready", "modelstream", "badgateway"),
+        ),
+        ErrorCategory.RESOURCE,
+    ),
+    # what was paid for is used up: no wait helps, somebody has to act
+    **dict.fromkeys(
+        (
+            *("accessdenied", "authentication", "permission", "permissiondenied", "unauthenticated", "unauthorized"),
+            *("invalidapikey", "unrecognizedclient", "expiredtoken", "invalidsignature", "forbidden"),
+            *("insufficientquota", "billing", "billingnotactive", "billinghardlimitreached"),
+        ),
+        ErrorCategory.PERMISSION,
+    ),
+    **dict.fromkeys(("notfound", "resourcenotfound", "modelnotfound"), ErrorCategory.NOT_FOUND),
+    **dict.fromkeys(("invalidrequest", "invalidargument", "badrequest"), ErrorCategory.EXECUTION),
+}
+#: words of such a look may be codes in any text: ``RESOURCE_EXHAUSTED``, ``api_error``, ``ThrottlingException``
+_CODE_IN_TEXT: Final = re.compile(r"(?<![\w/-])([A-Za-z]+_\w+|[A-Za-z]+(?:Exception|Error))(?![\w./-]*\w)")
+_NO_LETTERS: Final = re.compile(r"[^a-z]")
 
 _OUT_OF: Final = frozenset(
     {errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EDQUOT, errno.ENOBUFS, errno.EAGAIN}
@@ -154,7 +208,9 @@ def _patterns() -> tuple[tuple[ErrorCategory, re.Pattern[str]], ...]:
 
 
 _STATUS_IN_TEXT: Final = re.compile(
-    r"\b(?:http|status)(?:/[\d.]+)?(?: (?:status|code|error))*[ :=]*([45]\d\d)\b", re.IGNORECASE
+    r"\b(?:(?:http|status)(?:/[\d.]+)?(?: (?:status|code|error))*[ :=]*|error code[ :=]+)([45]\d\d)\b"
+    r"|error \(([45]\d\d)(?=[,)])|^([45]\d\d)(?-i:(?= [A-Z][A-Z_]+\b| (?:Client|Server) Error:))",
+    re.IGNORECASE,
 )
 #: a quote opens at the start or after a space, and closes before anything but a letter: "can't parse" opens none
 _QUOTED: Final = re.compile(r"(?<!\S)(?:(['\"`]).*?\1|\u2018.*?\u2019|\u201c.*?\u201d)(?!\w)", re.DOTALL)
@@ -197,7 +253,7 @@ def _by_exception(error: BaseException) -> ErrorCategory | None:
         return own
     if isinstance(error, BaseExceptionGroup):
         return _by_members(error)
-    return _by_status(_status_of(error)) or _by_type(error)
+    return category_of_codes(_codes_of(error)) or category_of_status(_status_of(error)) or _by_type(error)
 
 
 def _by_members(group: BaseExceptionGroup[BaseException]) -> ErrorCategory | None:
@@ -205,17 +261,71 @@ def _by_members(group: BaseExceptionGroup[BaseException]) -> ErrorCategory | Non
     return categories.pop() if len(categories) == 1 else None
 
 
+def _codes_of(error: BaseException) -> Iterator[Any]:
+    """Give what may be a provider's word: of the SDKs' exceptions, or of the body that they keep."""
+    for holder in (getattr(error, "body", None), getattr(error, "details", None), getattr(error, "response", None)):
+        if isinstance(holder, Mapping):
+            yield from codes_in(holder)
+    for name in ("code", "type", "status"):
+        yield getattr(error, name, None)
+
+
+def codes_in(body: Mapping[str, Any], depth: int = 0) -> Iterator[Any]:
+    """Give what may be a provider's word in an error's body or event, the innermost first."""
+    for name, inside in body.items():
+        if isinstance(inside, Mapping) and name in ("error", "Error", "response") and depth < _MAX_BODY_DEPTH:
+            yield from codes_in(inside, depth + 1)
+        elif isinstance(inside, Mapping):  # an event of Bedrock's: {"throttlingException": {"message": …}}
+            yield name
+    for name in ("code", "Code", "type", "status", "__type"):
+        yield body.get(name)
+
+
+def category_of_codes(codes: Iterable[Any]) -> ErrorCategory | None:
+    """Sort by the first of these that is a provider's word for a failure; ``None`` if none is."""
+    for code in codes:
+        category = _CODES.get(_plain_code(code)) if isinstance(code, str) else None
+        if category is not None:
+            return category
+    return None
+
+
+def _plain_code(code: str) -> str:
+    letters = _NO_LETTERS.sub("", code[:100].lower())
+    return letters.removesuffix("exception").removesuffix("error")
+
+
 def _status_of(error: BaseException) -> int | None:
-    holders = (error, getattr(error, "response", None))
-    for holder in holders:
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore's
+        return status_in(response)
+    for holder in (error, response):
         for name in ("status_code", "status", "code"):
-            status = getattr(holder, name, None)
-            if isinstance(status, int) and 400 <= status <= 599:
+            status = _as_status(getattr(holder, name, None))
+            if status is not None:
                 return status
     return None
 
 
-def _by_status(status: int | None) -> ErrorCategory | None:
+def status_in(body: Mapping[str, Any]) -> int | None:
+    """Give the HTTP status that an error's body, or what is around it, tells; ``None`` if it does not."""
+    insides = (body.get(name) for name in ("error", "response", "ResponseMetadata"))
+    for holder in (body, *(inside for inside in insides if isinstance(inside, Mapping))):
+        for name in ("status_code", "status", "code", "HTTPStatusCode"):
+            status = _as_status(holder.get(name))
+            if status is not None:
+                return status
+    return None
+
+
+def _as_status(value: Any) -> int | None:
+    if isinstance(value, str) and len(value) == 3 and value.isdecimal():
+        value = int(value)
+    return int(value) if isinstance(value, int) and 400 <= value <= 599 else None
+
+
+def category_of_status(status: int | None) -> ErrorCategory | None:
+    """Sort by an HTTP status; ``None`` for none."""
     if status is None:
         return None
     return _STATUSES.get(status) or (ErrorCategory.RESOURCE if status >= 500 else ErrorCategory.EXECUTION)
@@ -245,7 +355,12 @@ def _by_text(text: str) -> ErrorCategory:
     unquoted = _QUOTED.sub(" ", text[:_MAX_MESSAGE_CHARS])
     status = _STATUS_IN_TEXT.search(unquoted)
     if status is not None:
-        return _by_status(int(status[1])) or ErrorCategory.EXECUTION
+        is_spent = "insufficient_quota" in text  # in quotes, where Python shows an error's body
+        number = int(status[1] or status[2] or status[3])
+        return ErrorCategory.PERMISSION if is_spent else category_of_status(number) or ErrorCategory.EXECUTION
+    category = category_of_codes(match[1] for match in _CODE_IN_TEXT.finditer(unquoted))
+    if category is not None:
+        return category
     for category, pattern in _patterns():
         if pattern.search(unquoted):
             return category

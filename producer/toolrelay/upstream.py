@@ -9,11 +9,25 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple
 
+from toolrelay._categories import category_of_codes, category_of_status, codes_in, status_in
 from toolrelay.errors import ErrorCategory, classify_error
 
-_WAIT: Final = re.compile(r"retry[-_ ]?after['\"]?\s*[:=]?\s*(\d+(?:\.\d+)?)\s*(ms\b)?", re.IGNORECASE)
-#: Google's and others' own word for it, within an error's body: "retryDelay": "7s"
-_DELAY: Final = re.compile(r"retry[-_ ]?delay['\"]?\s*[:=]?\s*['\"]?(\d+(?:\.\d+)?)s", re.IGNORECASE)
+_NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+_UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b|(?:ms|s|m|h)(?=[0-9])"
+#: "Retry-After: 7", "retryDelay": "7s" (Google), "try again in 6m20s" (OpenAI), "retry after 26 seconds" (Azure)
+_WAIT: Final = re.compile(
+    r"(?:retry[-_ ]?(?:after|delay)|\b(?:re)?try(?: again)? in)['\"]?\s*[:=]?\s*['\"]?"
+    rf"((?:{_NUMBER}\s*(?:{_UNIT})\s*)+|{_NUMBER})(?![0-9_])",
+    re.IGNORECASE,
+)
+_SPAN: Final = re.compile(rf"({_NUMBER})\s*({_UNIT})?", re.IGNORECASE)
+#: milliseconds in a unit, by its first letters
+_UNITS: Final = (("ms", 1), ("mil", 1), ("m", 60_000), ("h", 3_600_000), ("s", 1000))
+#: the same as Google's RetryInfo has it in Python and in protobuf's text: {"seconds": 7, "nanos": 500000000}
+_RETRY_INFO: Final = re.compile(
+    r"retry[-_ ]?delay\W{1,40}seconds\W{1,4}([0-9]+)(?:\W{1,40}nanos\W{1,4}([0-9]{1,9})\b)?", re.IGNORECASE
+)
+_PLAIN_NUMBER: Final = re.compile(_NUMBER)
 _MAX_TEXT: Final = 20_000
 
 
@@ -35,16 +49,19 @@ def read_failure(error: BaseException | Mapping[str, Any] | str, *, now: datetim
     >>> read_failure("HTTP 429 with Retry-After: 7")
     Failure(category=<ErrorCategory.RATE_LIMIT: 'rate_limit'>, retryable=True, retry_after_ms=7000)
     """
-    category = classify_error(_described(error) if isinstance(error, Mapping) else error)
+    category = _category_of_body(error) if isinstance(error, Mapping) else classify_error(error)
     return Failure(category, category.is_retryable, retry_after_ms(error, now=now))
 
 
-def _described(error: Mapping[str, Any]) -> str:
-    inside = error.get("error")
+def _category_of_body(error: Mapping[str, Any]) -> ErrorCategory:
+    return category_of_codes(codes_in(error)) or category_of_status(status_in(error)) or classify_error(_message(error))
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    inside = error.get("error", error.get("Error"))
     body = inside if isinstance(inside, Mapping) else error
-    status = error.get("status_code", error.get("status", body.get("code")))
-    said = " ".join(str(body[key])[:_MAX_TEXT] for key in ("type", "message") if isinstance(body.get(key), str))
-    return f"HTTP {status} {said}" if isinstance(status, int) and 100 <= status < 600 else said
+    texts = (inside, *(body.get(key) for key in ("type", "message", "Message")))
+    return " ".join(text[:_MAX_TEXT] for text in texts if isinstance(text, str))
 
 
 def retry_after_ms(error: BaseException | Mapping[str, Any] | str, *, now: datetime | None = None) -> int | None:
@@ -58,10 +75,16 @@ def retry_after_ms(error: BaseException | Mapping[str, Any] | str, *, now: datet
     own = _milliseconds(getattr(error, "retry_after", None))
     if own is not None:
         return own
-    holder = error if isinstance(error, Mapping) else getattr(error, "response", error)
-    headers = holder.get("headers") if isinstance(holder, Mapping) else getattr(holder, "headers", None)
-    found = _in_headers(headers, now)
+    found = _in_headers(_headers_of(error), now)
     return _in_text(str(error)[:_MAX_TEXT]) if found is None else found
+
+
+def _headers_of(error: BaseException | Mapping[str, Any]) -> Any:
+    holder = error if isinstance(error, Mapping) else getattr(error, "response", error)
+    if not isinstance(holder, Mapping):
+        return getattr(holder, "headers", None)
+    metadata = holder.get("ResponseMetadata")  # botocore's
+    return metadata.get("HTTPHeaders") if isinstance(metadata, Mapping) else holder.get("headers")
 
 
 def _in_headers(headers: Any, now: datetime | None) -> int | None:
@@ -87,20 +110,32 @@ def _until(value: str, now: datetime | None) -> int | None:
 
 
 def _in_text(text: str) -> int | None:
+    info = _RETRY_INFO.search(text)
+    if info is not None:
+        return _milliseconds(int(info[1])) if info[2] is None else _rounded(int(info[1]) * 1000 + int(info[2]) / 1e6)
     match = _WAIT.search(text)
-    if match is not None:
-        return _milliseconds(match[1], scale=1 if match[2] else 1000)
-    match = _DELAY.search(text)
-    return None if match is None else _milliseconds(match[1])
+    if match is None:
+        return None
+    return _rounded(sum(float(span[1]) * _unit(span[2]) for span in _SPAN.finditer(match[1])))
+
+
+def _unit(name: str | None) -> int:
+    word = (name or "s").lower()
+    return next(size for start, size in _UNITS if word.startswith(start))
 
 
 def _milliseconds(value: Any, scale: int = 1000) -> int | None:
     if isinstance(value, timedelta):
         value, scale = value.total_seconds(), 1000
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if isinstance(value, str):  # float() takes more than a header may say: "1_000", "infinity"
+        value = float(value) if _PLAIN_NUMBER.fullmatch(value.strip()) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
-        number = float(value) * scale
-    except (ValueError, OverflowError):
+        return _rounded(value * scale)
+    except OverflowError:
         return None
-    return math.ceil(number) if math.isfinite(number) and number >= 0 else None
+
+
+def _rounded(milliseconds: float) -> int | None:
+    return math.ceil(milliseconds) if math.isfinite(milliseconds) and milliseconds >= 0 else None

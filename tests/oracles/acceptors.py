@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-import botocore.session  # type: ignore[import-not-found] # only in .venv-oracles
+import botocore.session
 from anthropic.types import MessageParam, ToolChoiceParam, ToolParam
-from botocore.validate import validate_parameters  # type: ignore[import-not-found] # only in .venv-oracles
+from botocore.validate import validate_parameters
 from google.genai import interactions
 from google.genai import types as gemini_types
 from langchain_core.messages import AIMessage, ToolMessage
