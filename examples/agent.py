@@ -17,6 +17,7 @@ from typing import Any
 
 from toolrelay import Producer
 from toolrelay.errors import ToolrelayError
+from toolrelay.outputs import as_base64
 
 #: What an OpenAI model answers when it wants tools; any other provider's message would do as well.
 ASSISTANT_MESSAGE: dict[str, Any] = {
@@ -47,7 +48,7 @@ def turn(plan_id: str) -> None:
         for update in calls.updates():
             print(f"{update.tool_call_id} {update.status}", flush=True)
         for message in calls.messages(timeout=30):
-            print(json.dumps(message), flush=True)
+            print(json.dumps(message, default=as_base64), flush=True)  # a picture for Bedrock is bytes
 
 
 def plan_ids() -> Iterator[str]:

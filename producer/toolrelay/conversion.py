@@ -17,6 +17,7 @@ from toolrelay.formats._content import Media, content_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
+from toolrelay.outputs import as_base64
 from toolrelay.proxy import PendingCalls, format_calls, read_results
 from toolrelay.reading import Reading
 from toolrelay.requests import export_tool_choice, import_request, import_tool_choice
@@ -116,12 +117,12 @@ def convert_results(
     if chosen is ProviderFormat.GEMINI:
         _check_names(results)
     written = format_results(results, chosen)
-    text = json.dumps(written, ensure_ascii=False)
+    text = json.dumps(written, ensure_ascii=False, default=as_base64)
     again = read_results(written)
     losses = [loss for result in results for loss in _lost_of_result(result, text)]
     for result, back in zip(results, again, strict=False):
         losses += _changed(result, back)
-    return Converted(written, losses)
+    return Converted(json.loads(text), losses)
 
 
 def _calls_beside(message: Any) -> PendingCalls:

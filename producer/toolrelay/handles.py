@@ -229,7 +229,10 @@ class Turn(_Turn[CallHandle]):
         return [handle.result(deadline.left) for handle in self.handles]
 
     def messages(self, timeout: Timeout = None) -> list[dict[str, Any]]:
-        """Wait for all results, and give what is to be appended to the conversation, in the provider's own shape."""
+        """Wait for all results, and give what is to be appended to the conversation, in the provider's own shape.
+
+        JSON, but for a picture for Bedrock: see ``format_results``.
+        """
         return self._messages(self.results(timeout))
 
     def updates(self, timeout: Timeout = None) -> Iterator[StatusUpdate]:

@@ -20,6 +20,8 @@ _RESULT_KEYS: Final = frozenset(
     {"content", "isError", "is_error", "structuredContent", "structured_content", "_meta", "resultType", "result_type"}
 )
 SILENT: Final = "the tool failed and did not say why"
+#: base64 comes in lines too, and in the URL-safe alphabet (pydantic writes it): no provider takes either
+_STANDARD: Final = str.maketrans("-_", "+/", " \t\r\n")
 #: what Anthropic, OpenAI and Gemini all take
 IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -42,12 +44,18 @@ class Media(NamedTuple):
         """Whether every provider that takes pictures takes this one."""
         return self.kind == "image" and self.media_type in IMAGE_TYPES
 
+    @property
+    def raw(self) -> bytes | None:
+        """The bytes themselves; ``None`` where ``data`` is no base64."""
+        try:
+            return base64.b64decode(self.data, validate=True)
+        except (binascii.Error, ValueError):
+            return None
+
     def described(self) -> str:
         """Say what is not shown."""
-        try:
-            size = len(base64.b64decode(self.data, validate=False))
-        except (binascii.Error, ValueError):
-            size = len(self.data)
+        raw = self.raw
+        size = len(self.data) if raw is None else len(raw)
         return f"[{self.kind} {self.media_type}, {size} bytes, returned by the tool and not shown here]"
 
 
@@ -75,6 +83,15 @@ def content_of(output: Any) -> list[Block] | None:
             return None
         found.append(block)
     return found or None
+
+
+def as_block(block: Block) -> Wire:
+    """Write a block as MCP has it; a resource, whose place nobody knows any more, is described."""
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    if block.kind == "resource":
+        return {"type": "text", "text": block.described()}
+    return {"type": block.kind, "data": block.data, "mimeType": block.media_type}
 
 
 def failure_in(output: Any) -> str | None:
@@ -124,7 +141,9 @@ def _media(kind: str, block: Wire) -> Media | None:
     source = as_dict(block.get("source")) or block
     data = source.get("data")
     media_type = pick(source, "mimeType", "mime_type", "media_type")
-    return Media(kind, media_type, data) if isinstance(data, str) and isinstance(media_type, str) else None
+    if not isinstance(data, str) or not isinstance(media_type, str):
+        return None
+    return Media(kind, media_type, data.translate(_STANDARD))
 
 
 def _resource(resource: Wire | None) -> Block | None:
@@ -134,4 +153,4 @@ def _resource(resource: Wire | None) -> Block | None:
         return Text(well_formed(resource["text"]))
     media_type = pick(resource, "mimeType", "mime_type") or "application/octet-stream"
     blob = resource.get("blob")
-    return Media("resource", str(media_type), blob) if isinstance(blob, str) else None
+    return Media("resource", str(media_type), blob.translate(_STANDARD)) if isinstance(blob, str) else None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import Wire, pick
+from toolrelay.outputs import as_base64
 
 _TEXTS: Final = ("input_text", "output_text")
 _INSIDE: Final = ";base64,"
@@ -56,8 +57,9 @@ def of_bedrock(parts: list[Wire]) -> list[Wire]:
 
 
 def _of_bedrock(image: Wire) -> Wire:
-    source = as_dict(image.get("source")) or {}
-    return picture(source.get("bytes"), f"image/{image.get('format')}")
+    data = (as_dict(image.get("source")) or {}).get("bytes")
+    # bytes where boto3 is spoken, base64 where it has been written as JSON
+    return picture(as_base64(data) if isinstance(data, bytes) else data, f"image/{image.get('format')}")
 
 
 def of_gemini(parts: list[Wire]) -> list[Wire]:

@@ -106,7 +106,7 @@ def open_stream(drafts: Drafts) -> Stream:
 
 
 def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
-    """Write one user message that holds every ``toolResult``."""
+    """Write one user message that holds every ``toolResult``; the ``bytes`` of a picture are bytes, as boto3 wants."""
     return [{"role": "user", "content": [_tool_result(result) for result in results]}] if results else []
 
 
@@ -123,8 +123,12 @@ def _contents(result: NormalizedToolResult) -> list[Wire]:
 def _shown(block: Block) -> Wire:
     if isinstance(block, Text):
         return {"text": block.text}
-    # base64, as the wire has it; an SDK that takes bytes encodes them itself
-    return {"image": {"format": block.media_type.removeprefix("image/"), "source": {"bytes": block.data}}}
+    raw = block.raw
+    if raw is None:
+        return {"text": block.described()}
+    # bytes and no base64: nearly everyone reaches the service through boto3, which takes bytes and encodes them itself,
+    # so that base64 would arrive encoded twice. Whoever writes JSON passes default=as_base64
+    return {"image": {"format": block.media_type.removeprefix("image/"), "source": {"bytes": raw}}}
 
 
 def _content(result: NormalizedToolResult) -> Wire:

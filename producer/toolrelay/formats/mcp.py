@@ -11,7 +11,7 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of
-from toolrelay.formats._content import Block, Text, content_of
+from toolrelay.formats._content import as_block, content_of
 from toolrelay.formats._output import call_id, text_of, value_of
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
@@ -93,19 +93,11 @@ def _response(result: NormalizedToolResult) -> Wire:
 
 def _call_tool_result(result: NormalizedToolResult) -> Wire:
     blocks = content_of(result.output) if result.success else None
-    content = [_shown(block) for block in blocks or ()] or [{"type": "text", "text": text_of(result)}]
+    content = [as_block(block) for block in blocks or ()] or [{"type": "text", "text": text_of(result)}]
     answer: Wire = {"content": content, "isError": not result.success}
     # protocols before 2026-07-28 take objects only
     output = value_of(result) if result.success else None
     return {**answer, "structuredContent": output} if isinstance(output, dict) else answer
-
-
-def _shown(block: Block) -> Wire:
-    if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    if block.kind == "resource":
-        return {"type": "text", "text": block.described()}
-    return {"type": block.kind, "data": block.data, "mimeType": block.media_type}
 
 
 def _sampling_result(result: NormalizedToolResult) -> Wire:

@@ -12,15 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from toolrelay.outputs import as_base64
+
 #: Lone surrogates, which no encoding takes, and what a terminal may obey. Inside JSON they stand in strings only.
 _UNSAFE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WIDTH_OF_A_PIPE: Final = 200
 
 
 def as_json(value: object, indent: int | None = None) -> str:
-    """Give JSON that any terminal and any pipe takes."""
+    """Give JSON that any terminal and any pipe takes; the bytes in a message of Bedrock's become base64."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(value, ensure_ascii=not is_utf8, indent=indent)
+    text = json.dumps(value, ensure_ascii=not is_utf8, indent=indent, default=as_base64)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
