@@ -111,7 +111,11 @@ def format_results(
 
     Without a ``provider_format`` the results' own is taken. A failure is marked the provider's way. Never raises for an
     output, whatever it is. An output whose text is longer than ``max_bytes`` is cut, with a note of how much is
-    missing; the stored result is whole.
+    missing; the stored result is whole. Pictures are no text and never cut, and of a shell's commands each keeps its
+    exit code.
+
+    All is JSON, but for the pictures in a message of Bedrock's: these are bytes, which boto3 encodes itself, and
+    ``json.dumps(messages, default=toolrelay.outputs.as_base64)`` writes them.
 
     Raises ``InvalidResultsError`` for two results of one call, and for results of several formats without a
     ``provider_format``; ``ValueError`` for a ``max_bytes`` that leaves no room for the note.

@@ -52,16 +52,28 @@ def value_of(result: NormalizedToolResult) -> Any:
     return lenient_json(value) if is_single else well_formed(described(blocks))
 
 
+def has_picture(blocks: list[Block]) -> bool:
+    """Whether there is one that a wire may have a place for."""
+    return any(isinstance(block, Media) and block.is_image for block in blocks)
+
+
 def shown_blocks(result: NormalizedToolResult) -> list[Block]:
     """Give the content of an output that holds a picture, what cannot be shown described; else nothing."""
     blocks = content_of(result.output) if result.success else None
-    if blocks is None or not any(isinstance(block, Media) and block.is_image for block in blocks):
+    if blocks is None or not has_picture(blocks):
         return []
     return [
         Text(block.described()) if isinstance(block, Media) and not block.is_image else block
         for block in blocks
         if not (isinstance(block, Text) and not block.text)
     ]
+
+
+def shell_commands(output: Any) -> list[dict[str, Any]] | None:
+    """Give what each command of a shell wrote: objects with ``stdout``; ``None`` for an output of another shape."""
+    commands = output if isinstance(output, list) else [output]
+    is_shell = bool(commands) and all(isinstance(command, dict) and "stdout" in command for command in commands)
+    return commands if is_shell else None
 
 
 def error_text(result: NormalizedToolResult) -> str:

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats._content import Block, Text
-from toolrelay.formats._output import call_id, error_text, flagless_text, shown_blocks, success_text, text_of
+from toolrelay.formats._output import (
+    call_id,
+    error_text,
+    flagless_text,
+    shell_commands,
+    shown_blocks,
+    success_text,
+    text_of,
+)
 from toolrelay.formats._protocol import Wire
 from toolrelay.models import CallKind, NormalizedToolResult
 
@@ -67,11 +75,8 @@ def _shell_outputs(result: NormalizedToolResult) -> list[Wire]:
         timed_out = result.error_category is ErrorCategory.TIMEOUT
         outcome = {"type": "timeout"} if timed_out else {"type": "exit", "exit_code": 1}
         return [{"stdout": "", "stderr": error_text(result), "outcome": outcome}]
-    output = result.output
-    commands = output if isinstance(output, list) else [output]
-    if commands and all(isinstance(command, dict) and "stdout" in command for command in commands):
-        return [_command_output(command) for command in commands]
-    return [_command_output({"stdout": success_text(result)})]
+    commands = shell_commands(result.output) or [{"stdout": success_text(result)}]
+    return [_command_output(command) for command in commands]
 
 
 def _command_output(command: Wire) -> Wire:
