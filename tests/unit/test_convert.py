@@ -213,6 +213,16 @@ class TestResults:
         assert ended.code == 1
         assert "'t1': image: " in ended.stderr
 
+    def test_a_picture_for_bedrock_is_printed_as_base64(self) -> None:
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+        block = {"type": "tool_result", "tool_use_id": "t1", "content": [picture]}
+
+        ended = run("convert results --to bedrock -", {"role": "user", "content": [block]})
+
+        (message,) = json.loads(ended.stdout)
+        (content,) = message["content"][0]["toolResult"]["content"]
+        assert content == {"image": {"format": "png", "source": {"bytes": "aGk="}}}
+
     def test_text_that_reads_as_a_failure_is_told(self) -> None:
         block = {"type": "tool_result", "tool_use_id": "t1", "content": "Error: is what it is called"}
 
