@@ -13,6 +13,7 @@ from toolrelay.formats._protocol import Wire
 from toolrelay.formats._requests import request_of
 from toolrelay.formats._stream import MAX_CALLS, Drafts, StreamFault, StreamReader
 from toolrelay.formats._text_calls import TextCallStream
+from toolrelay.formats._whose_stream import FirstEvents
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.translate import format_named
 
@@ -60,6 +61,8 @@ class StreamAssembler:
         self._reader: StreamReader = FORMATS[self.provider_format].open_stream(self._drafts)
         if text_calls and self.provider_format is ProviderFormat.OPENAI:
             self._reader = TextCallStream(self._reader, self._drafts, max_arguments_bytes)
+        if self.provider_format is not ProviderFormat.UNKNOWN:
+            self._reader = FirstEvents(self._reader, self.provider_format, self._drafts, self._read_by)
         self._text: EventText | None = None
         self._given: dict[int, NormalizedToolRequest] = {}
         """By place; the oldest are let go of, for a session may last for days."""
@@ -77,7 +80,10 @@ class StreamAssembler:
 
     @property
     def failure(self) -> str | None:
-        """Why the stream has failed: the provider's own error event, or limits it exceeded; ``None`` if it has not."""
+        """Why the stream has failed; ``None`` if it has not.
+
+        The provider's own error event, limits that were exceeded, or first events that are another format's.
+        """
         return self._drafts.failure
 
     def feed(self, event: Any) -> list[NormalizedToolRequest]:
@@ -107,6 +113,9 @@ class StreamAssembler:
             except StreamFault as fault:
                 self._drafts.fail(str(fault))
         return self._take()
+
+    def _read_by(self, reader: StreamReader) -> None:
+        self._reader = reader
 
     def _feed_odd(self, event: Any) -> None:
         if not isinstance(event, (str, bytes, bytearray)):

@@ -58,6 +58,9 @@ REPAIRED: list[tuple[str, dict[str, Any], str]] = [
     ("{\u201ca\u201d: \u201cb\u201d}", {"a": "b"}, "json_syntax"),
     ('{"body": "line one\nline\ttwo"}', {"body": "line one\nline\ttwo"}, "json_syntax"),
     ('{"a": 1}}', {"a": 1}, "json_syntax"),
+    ('{"a": 1}"}', {"a": 1}, "json_syntax"),
+    ('{"a": "b"}"', {"a": "b"}, "json_syntax"),
+    ('{"a": "he said "hi" to me"}', {"a": 'he said "hi" to me'}, "json_syntax"),
     ('{"a": 1}\n\nI hope this helps.', {"a": 1}, "json_syntax"),
     ('{"a": 1}<|call|>', {"a": 1}, "json_syntax"),
     ('```json\n{"a": 1}\n```', {"a": 1}, "json_syntax"),
@@ -98,6 +101,11 @@ REFUSED: list[tuple[Any, str, str]] = [
     ('{"a":1}{"b":2}', "invalid_json", "line 1, column 8"),
     ('{"a": 1}, "b": 2}', "invalid_json", "column 9"),
     ('{"a": [1,2}', "invalid_json", "column 11"),
+    ('{"q": "one" + "two"}', "invalid_json", "column 13"),  # an expression, or a text with quotes in it
+    ("{'q': 'one' + 'two'}", "invalid_json", "column 2"),
+    ('{"q": "x" or "y"}', "invalid_json", "column 11"),
+    ('{"s":"a"}"}', "invalid_json", "column 10"),  # the text may as well be: a"}
+    ('{"s":["a"]}"]}', "invalid_json", "column 12"),
     ("{'a': nan}", "invalid_json", "parse error"),
     ("{'a': 007}", "invalid_json", "parse error"),
     ("{'a': 1, 'a': 2}", "invalid_json", "parse error"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +23,10 @@ from tests.unit.payloads import (
     load_events,
 )
 from tests.unit.recutting import Cut, as_sse, numbered, recut
-from toolrelay.models import NormalizedToolRequest, ProviderFormat
+from toolrelay.formats import _draft
+from toolrelay.formats._draft import Draft
+from toolrelay.formats._json_text import Objects
+from toolrelay.models import NormalizedToolRequest
 from toolrelay.streams import StreamAssembler, read_stream
 
 FILES = pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry["file"])
@@ -201,33 +203,48 @@ def test_a_repeated_event_never_makes_another_call(entry: dict[str, Any]) -> Non
             assert "error" in call or _without_echoes(call) in allowed
 
 
+#: what the deltas of one call carry besides its arguments, by their number
+DIALECTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "id and name once": lambda number: {"index": 0, "id": None if number else "c", "name": None if number else "f"},
+    "id and name repeated": lambda _: {"index": 0, "id": "c", "name": "f"},
+    "a new id a delta": lambda number: {"index": 0, "id": f"c{number}", "name": None if number else "f"},
+    "an index that counts": lambda number: {"index": number, "id": None, "name": None if number else "f"},
+}
+
+
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"provider_format must be one of openai, .*; got 'cohere'"):
         StreamAssembler("cohere")
 
 
-def _seconds_for(size: int) -> float:
-    text = json.dumps({"text": "x" * size})
-    pieces = [text[place : place + 10] for place in range(0, len(text), 10)]
-    deltas = [{"index": 0, "function": {"arguments": piece}} for piece in pieces]
-    deltas.insert(0, {"index": 0, "id": "c", "function": {"name": "save"}})
-    events = [{"choices": [{"index": 0, "delta": {"tool_calls": [delta]}}]} for delta in deltas]
-    assembler = StreamAssembler(ProviderFormat.OPENAI)
-    start = time.process_time()
-    for event in events:
-        assembler.feed(event)
-    (call,) = assembler.close()
-    seconds = time.process_time() - start
-    assert call.arguments == {"text": "x" * size}
-    return seconds
+def _counting(function: Callable[..., Any], work: list[int]) -> Callable[..., Any]:
+    """Note how many characters the function is given, and how many it gives."""
+
+    def counted(*given: Any) -> Any:
+        result = function(*given)
+        work.append(sum(len(text) for text in (*given, result) if isinstance(text, str)))
+        return result
+
+    return counted
 
 
-def test_an_argument_of_a_mebibyte_in_pieces_of_ten_bytes_costs_what_its_bytes_cost() -> None:
-    """Four times the deltas take four times as long, or nearly; sixteen times if each of them touched all before it."""
-    small = min(_seconds_for(2**18) for _ in range(3))
-    large = min(_seconds_for(2**20) for _ in range(2))
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_arguments_in_many_pieces_cost_what_their_characters_cost(
+    dialect: Callable[[int], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each character is looked at a few times, however many deltas there are."""
+    work: list[int] = []
+    for owner, name in [(Objects, "edges"), (Draft, "write"), (Draft, "text"), (_draft, "_is_object")]:
+        monkeypatch.setattr(owner, name, _counting(getattr(owner, name), work))
+    text = json.dumps({"text": "x" * 40_000})
+    pieces = [text[place : place + 20] for place in range(0, len(text), 20)]
+    entries = [{**dialect(number), "arguments": piece} for number, piece in enumerate(pieces)]
+    calls = [{"index": one["index"], "id": one["id"], "function": one} for one in entries]
 
-    assert large < small * 9
+    (call,) = read_stream([{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls], "openai")
+
+    assert call.arguments == {"text": "x" * 40_000}
+    assert sum(work) <= 5 * len(text)
 
 
 def test_what_a_lost_event_took_without_a_trace_is_missed_by_the_schema() -> None:

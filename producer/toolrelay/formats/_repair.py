@@ -22,6 +22,9 @@ MAX_REPAIR_CHARS: Final = 100_000
 _FENCE: Final = re.compile(r"```[\w-]*\s*")
 #: a quote opens a text only where a key or a value may stand: the apostrophe in "it's" opens none
 _BEFORE_QUOTE: Final = ("", "{", "[", ",", ":")
+#: where an object's last value is a text, and where that text would end if it ended later
+_TEXT_END: Final = re.compile(r"""["'][\]}\s]*\}\Z""")
+_ANOTHER_END: Final = re.compile(r"""["']\s*[\]}]""")
 _CLOSERS: Final = "}])`\"'; \t\r\n"
 
 
@@ -69,16 +72,22 @@ def _with_rubbish(text: str, how: str) -> Repaired | None:
         except json.JSONDecodeError:
             return None
         how = how or "raw control characters"
-    rest = text[found.end :]
-    if rest.strip() and not _is_rubbish(found, rest):
+    if text[found.end :].strip() and not _is_rubbish(found, text):
         return None
     return Repaired(found.value, how or "trailing text", found.repeated)
 
 
-def _is_rubbish(found: Decoded, rest: str) -> bool:
-    # a comma goes on with the object, a brace begins another one: to drop either would drop what the model said
+def _is_rubbish(found: Decoded, text: str) -> bool:
+    """Whether what follows the value says nothing.
+
+    A comma goes on with the object, a brace begins another one: to drop either would drop what the model said. Behind
+    an object that ends in a text, a quote and a brace may as well be the end of that text, and of the object.
+    """
+    rest = text[found.end :]
     goes_on = rest.lstrip(_CLOSERS).startswith((",", ":"))
-    return isinstance(found.value, dict) and not goes_on and "{" not in rest
+    ends_in_text = _TEXT_END.search(text, 0, found.end) is not None
+    is_open = ends_in_text and _ANOTHER_END.search(rest) is not None
+    return isinstance(found.value, dict) and not goes_on and not is_open and "{" not in rest
 
 
 def _proposed(text: str) -> Repaired | None:
@@ -94,7 +103,7 @@ def _proposed(text: str) -> Repaired | None:
         end = end_of(text, value)
     except Mismatch:
         return None
-    if not _is_rubbish(Decoded(value, end), text[end:]):
+    if not _is_rubbish(Decoded(value, end), text):
         return None
     return Repaired(value, "quotes, literals or commas")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire
+from toolrelay.formats._stream import Drafts, StreamFault, StreamReader
 from toolrelay.models import ProviderFormat as Format
 
 _ANTHROPIC: Final = frozenset(
@@ -17,6 +18,8 @@ _GEMINI: Final = (
     *("candidates", "toolCall", "toolCallCancellation", "serverContent", "setupComplete"),
     *("tool_call", "tool_call_cancellation", "server_content", "setup_complete"),
 )
+#: after so many events that do not tell, whose they are is the caller's word
+_FIRST: Final = 10
 #: they say nothing, whoever sends them: the end of a stream, its costs
 _SILENT: Final = ("ping", "error", "usage", "usageMetadata", "usage_metadata")
 
@@ -33,6 +36,40 @@ def stream_of(events: Sequence[Wire], *, is_message_possible: bool) -> Format | 
     if not likely:
         return next((failed for event in events if (failed := _failed(event)) is not None), None)
     return likely.pop() if len(likely) == 1 else None
+
+
+class FirstEvents:
+    """Stands before a reader until it is clear that the events are its format's: another's would only look empty.
+
+    Then ``step_aside`` is called, once, so that nobody pays for it any more. Raises ``StreamFault`` for the events of
+    another provider's stream.
+    """
+
+    def __init__(
+        self, reader: StreamReader, expected: Format, drafts: Drafts, step_aside: Callable[[StreamReader], None]
+    ) -> None:
+        self._reader = reader
+        self._expected = expected
+        self._drafts = drafts
+        self._step_aside = step_aside
+        self._count = 0
+
+    def feed(self, event: Wire) -> None:
+        """Look whose the event is, and hand it on."""
+        found = _sure(event) or _likely(event)
+        self._count += 1
+        if found is not None and found is not self._expected:
+            raise StreamFault(
+                f"these are the events of {found.value!r}, not of {self._expected.value!r}: nothing was read. "
+                f"Read the stream as {found.value!r}"
+            )
+        if found is not None or self._count == _FIRST or self._drafts.open or self._drafts.sealed:
+            self._step_aside(self._reader)
+        self._reader.feed(event)
+
+    def close(self) -> None:
+        """Hand on that no more events come."""
+        self._reader.close()
 
 
 def _sure(event: Wire) -> Format | None:

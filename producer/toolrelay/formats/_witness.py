@@ -76,7 +76,7 @@ class _Witness:
         spelled = inner = 0
         while spelled < len(value):
             if self._text.startswith(closing, at):
-                self._check_inner(at)
+                self._check_inner(at, is_opening=inner % 2 == 0)
                 inner += 1
             piece, length = self._piece(at)
             if not value.startswith(piece, spelled):
@@ -87,13 +87,17 @@ class _Witness:
             raise Mismatch
         return self._char(closing, at, skip=False)
 
-    def _check_inner(self, at: int) -> None:
+    def _check_inner(self, at: int, *, is_opening: bool) -> None:
         """Let a quote inside of a text pass as one that lacks its backslash: around a word, never beside JSON's marks.
 
-        A quote beside those ends a text, and behind it something is missing: a piece of a stream that was lost.
+        A quote beside those ends a text, and behind it something is missing: a piece of a stream that was lost. So does
+        one that opens where a word ends: ``"one" + "two"`` are two texts.
         """
         before, behind = self._text[:at].rstrip()[-1:], self._text[at + 1 :].lstrip()[:1]
-        if before in _MARKS or behind in _MARKS:
+        outside, inside = self._text[at - 1 : at], self._text[at + 1 : at + 2]
+        if not is_opening:
+            outside, inside = inside, outside
+        if before in _MARKS or behind in _MARKS or outside.isalnum() or inside.isspace():
             raise Mismatch
 
     def _piece(self, at: int) -> tuple[str, int]:
