@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._gemini_stream import block_reason
+from toolrelay.formats._gemini_stream import LIVE_BLOCKED, block_reason, live_reason
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, word
 from toolrelay.models import CallProblem, ProblemKind, ProviderFormat
@@ -124,7 +124,10 @@ _KINDS: Final[dict[str, FinishKind]] = {
         ("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
         FinishKind.CONTENT_FILTER,
     ),
+    **dict.fromkeys(LIVE_BLOCKED, FinishKind.CONTENT_FILTER),
     **dict.fromkeys(("pause_turn", "compaction"), FinishKind.PAUSE),
+    "NEED_MORE_INPUT": FinishKind.STOP,
+    **dict.fromkeys(("RESPONSE_REJECTED", "MAX_REGENERATION_REACHED"), FinishKind.ERROR),
     **dict.fromkeys(
         ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "malformed_tool_use", "malformed_model_output"),
         FinishKind.MALFORMED,
@@ -147,7 +150,7 @@ def finish_of(message: Wire, provider_format: ProviderFormat) -> Finish:
     blocked = block_reason(message)
     if blocked is not None:
         return Finish(FinishKind.CONTENT_FILTER, blocked)
-    reason = _reason_in(message)
+    reason = live_reason(message) or _reason_in(message)
     kind = FinishKind.UNKNOWN if reason is None else _KINDS.get(reason.partition(":")[0], FinishKind.UNKNOWN)
     if kind is not FinishKind.MALFORMED:
         return Finish(kind, reason)

@@ -30,6 +30,19 @@ DISOWNED: Final = frozenset(
         *("MISSING_THOUGHT_SIGNATURE", "PUP_LIMITED_DISABLED"),
     }
 )
+#: why a Live session's turn has no answer; calls came before, and stand: https://ai.google.dev/api/live
+LIVE_BLOCKED: Final = frozenset(
+    {
+        *("PROHIBITED_INPUT_CONTENT", "IMAGE_PROHIBITED_INPUT_CONTENT", "INPUT_IMAGE_CELEBRITY", "INPUT_OTHER"),
+        *("INPUT_TEXT_CONTAIN_PROMINENT_PERSON_PROHIBITED", "INPUT_IMAGE_PHOTO_REALISTIC_CHILD_PROHIBITED"),
+        *("INPUT_TEXT_NCII_PROHIBITED", "INPUT_IP_PROHIBITED", "UNSAFE_PROMPT_FOR_IMAGE_GENERATION"),
+        *("GENERATED_IMAGE_SAFETY", "GENERATED_CONTENT_SAFETY", "GENERATED_AUDIO_SAFETY", "GENERATED_VIDEO_SAFETY"),
+        *("GENERATED_CONTENT_PROHIBITED", "GENERATED_CONTENT_BLOCKLIST", "GENERATED_IMAGE_PROHIBITED"),
+        *("GENERATED_IMAGE_CELEBRITY", "GENERATED_IMAGE_PROMINENT_PEOPLE_DETECTED_BY_REWRITER"),
+        *("GENERATED_IMAGE_IDENTIFIABLE_PEOPLE", "GENERATED_IMAGE_MINORS", "OUTPUT_IMAGE_IP_PROHIBITED"),
+        "GENERATED_OTHER",
+    }
+)
 _MAX_CANDIDATES: Final = 1000
 
 
@@ -128,6 +141,12 @@ def block_reason(message: Wire) -> str | None:
     """
     feedback = as_dict(pick(message, "promptFeedback", "prompt_feedback"))
     return None if feedback is None else word(feedback, "blockReason", "block_reason")
+
+
+def live_reason(message: Wire) -> str | None:
+    """Say why a turn of a Live session is complete, in Gemini's word; ``None`` where it says nothing."""
+    content = as_dict(pick(message, "serverContent", "server_content"))
+    return None if content is None else word(content, "turnCompleteReason", "turn_complete_reason")
 
 
 def is_in_pieces(part: Wire) -> bool:
