@@ -29,8 +29,8 @@ class Deltas:
         self._all: list[Draft] = []
         self._mine: list[Draft] = []
         """Those of them that may be open."""
-        self._touched: list[Draft] = []
-        """Calls that the event at hand has said something of. An event that came twice is not meant inside of one."""
+        self.touched: list[Draft] = []
+        """Calls that the event at hand has said something of; its reader empties it. No event comes twice in one."""
         self._last: Draft | None = None
         self._by_index: dict[int | str, Draft] = {}
         self._by_id: dict[str, Draft] = {}
@@ -55,12 +55,8 @@ class Deltas:
             self._complete(draft, identity, name)
         self._last = draft
         self._write(draft, arguments)
-        self._touched.append(draft)
+        self.touched.append(draft)
         return draft
-
-    def end_event(self) -> None:
-        """What follows stands in another event."""
-        self._touched.clear()
 
     def settle(self, cut: str | None = None) -> None:
         """The choice has ended; ``cut`` says why what was written last may not be whole."""
@@ -117,7 +113,7 @@ class Deltas:
 
     def _is_second(self, known: Draft, index: int | str | None, name: str, arguments: Any) -> bool:
         """Whether a delta with a name and this call's id opens another one: some servers give two calls one id."""
-        if known in self._touched:
+        if known in self.touched:
             return _stands_beside(known, name, arguments)
         if not known.is_sealed and not known.is_whole():
             return False
@@ -129,7 +125,7 @@ class Deltas:
         """Whether a delta with a name, but without an id, opens another call than this one."""
         if draft.call.name is None:
             return False
-        if draft in self._touched:
+        if draft in self.touched:
             return _stands_beside(draft, name, arguments)
         if not draft.size and not draft.is_sealed:  # else a name that comes in pieces, or once more
             return draft.call.name != name and _says_something(arguments)
@@ -179,7 +175,7 @@ class Deltas:
             draft.call.name = (draft.call.name + name)[:_MAX_NAME_CHARS]  # a name in pieces
 
     def _write(self, draft: Draft, arguments: Any) -> None:
-        if arguments is not None and (draft in self._touched or not self._is_repeat(draft, arguments)):
+        if arguments is not None and (draft in self.touched or not self._is_repeat(draft, arguments)):
             self._drafts.take_piece(draft, arguments)
 
     def _is_repeat(self, draft: Draft, arguments: Any) -> bool:

@@ -19,8 +19,8 @@ class Draft:
     """One call on its way. ``call.arguments`` is not final before the call is sealed."""
 
     __slots__ = (
-        *("_buffer", "_end", "call", "index", "is_overflowed", "is_sealed", "is_stopped", "place", "size"),
-        "size_in_bytes",
+        *("_buffer", "_end", "_is_object", "_read_at", "call", "index", "is_overflowed", "is_sealed", "is_stopped"),
+        *("place", "size", "size_in_bytes"),
     )
 
     def __init__(self, call: FoundCall, place: int, index: Any = None) -> None:
@@ -40,6 +40,8 @@ class Draft:
         self.is_sealed = False
         self._buffer: StringIO | None = None
         self._end: _End | None = None
+        self._read_at = 0
+        self._is_object = False
 
     def write(self, piece: str) -> None:
         """Append a piece of argument text."""
@@ -61,7 +63,8 @@ class Draft:
     def take(self, call: FoundCall) -> None:
         """Let a whole call stand in the place of what was gathered."""
         self.call = call
-        self._buffer, self._end, self.size, self.size_in_bytes = None, None, 0, 0
+        self._buffer, self._end = None, None
+        self.size = self.size_in_bytes = self._read_at = 0
 
     def overflow(self) -> None:
         """Drop the text, and with it what still follows."""
@@ -74,8 +77,14 @@ class Draft:
             return False
         if self._buffer is None or not self.size:
             return self.call.arguments is not None  # an object that came in one piece
-        self._end = self._end or _End()
-        return self._end.has_come(self._buffer)
+        if self.size != self._read_at:  # else the answer is known: reading is not cheap
+            if self._read_at:  # who asks once, at the end, is answered by the parser; who goes on asking is not
+                self._end = self._end or _End()
+                self._is_object = self._end.has_come(self._buffer)
+            else:
+                self._is_object = _is_object(self.text())
+            self._read_at = self.size
+        return self._is_object
 
     def close(self) -> None:
         """Make the text the call's arguments."""
@@ -119,6 +128,8 @@ class _End:
 
 
 def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
     try:
         return isinstance(decode_fast(text), dict)
     except (ValueError, RecursionError):

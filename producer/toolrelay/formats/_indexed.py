@@ -49,7 +49,10 @@ class Blocks:
             if index in self._others or not piece:
                 return
             draft = self._calls[index] = self._drafts.start_nameless(index)
-        self._drafts.take_piece(draft, piece)
+        if isinstance(piece, str):
+            self._drafts.write(draft, piece)
+        else:
+            self._drafts.take_piece(draft, piece)
 
     def stop(self, index: Any) -> None:
         """A block is over."""

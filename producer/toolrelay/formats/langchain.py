@@ -159,7 +159,7 @@ class Stream:
         chunks = as_list(message.get("tool_call_chunks")) or _chunks_in_blocks(message)
         for chunk in chunks:
             self._piece(as_dict(chunk) or {})
-        self._deltas.end_event()
+        self._deltas.touched.clear()
         if not chunks:  # a model whose calls come whole
             for call in [call for call in _listed(message) or _in_blocks(message) if not self._drafts.has_given(call)]:
                 self._drafts.whole(call)

@@ -99,15 +99,24 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if choices is None:
         return _in_choice(message)
     listed = as_list(choices)
+    if len(listed) == 1:
+        choice = as_dict(listed[0])
+        found = [] if choice is None else _in_choice(choice)
+    else:
+        found = _in_choices(listed)
+    error = message.get("error")
+    if error:
+        refuse_all(found, fault_of(message, as_dict(error)))
+    return found
+
+
+def _in_choices(listed: list[Any]) -> list[FoundCall]:
     found: list[FoundCall] = []
     for position, choice in enumerate(map(as_dict, listed)):
         if choice is not None:
             calls = _in_choice(choice)
-            if len(listed) > 1:
-                _number(calls, choice.get("index", position))
+            _number(calls, choice.get("index", position))
             found += calls
-    if message.get("error"):
-        refuse_all(found, fault_of(message, as_dict(message["error"])))
     return found
 
 
@@ -153,7 +162,9 @@ def _bare(reason: str) -> str:
 
 
 def _in_message(message: Wire) -> list[FoundCall]:
-    listed = entries_of(message.get("tool_calls"))
+    listed = message.get("tool_calls")
+    if type(listed) is not list:
+        listed = entries_of(listed)
     calls = [find_call(item) if type(item) is dict else _in_list(item) for item in listed]
     if calls:
         return calls
@@ -185,6 +196,15 @@ def _alone(payload: Wire) -> list[FoundCall]:
     return [find_call(payload)]
 
 
+def _inside(entry: Wire) -> tuple[CallKind, Wire]:
+    """Give what an entry's call is, and where its name and arguments stand."""
+    custom = as_dict(entry.get("custom"))
+    if custom is not None or entry.get("type") == "custom":
+        return CallKind.CUSTOM, custom or {}
+    function = as_dict(entry.get("function"))
+    return _FUNCTION, entry if function is None else function
+
+
 class Stream:
     """Completion chunks, and the whole messages that Ollama's own stream is made of."""
 
@@ -202,14 +222,16 @@ class Stream:
         choices = event.get("choices")
         if choices:
             for item in as_list(choices):
-                choice = as_dict(item)
+                choice = item if type(item) is dict else as_dict(item)
                 if choice is not None:
                     self._choice(choice)
         elif "message" in event:
             self._native(event)
 
     def _choice(self, choice: Wire) -> None:
-        delta = as_dict(choice.get("delta"))
+        delta = choice.get("delta")
+        if type(delta) is not dict:
+            delta = as_dict(delta)
         reason = choice.get("finish_reason")
         if reason is not None:
             reason = word(choice, "finish_reason")
@@ -242,33 +264,27 @@ class Stream:
         return deltas
 
     def _delta(self, deltas: Deltas, delta: Wire) -> None:
+        if deltas.touched:
+            deltas.touched.clear()
         calls = delta.get("tool_calls")
         if not calls:
             legacy = as_dict(delta.get("function_call"))
             if legacy is not None:
                 draft = deltas.add(None, None, legacy.get("name"), legacy.get("arguments"))
                 draft.call.metadata[_LEGACY] = True
-                deltas.end_event()
             return
-        for item in entries_of(calls):
-            entry = as_dict(item) or {}
-            custom = as_dict(entry.get("custom"))
-            if custom is not None or entry.get("type") == "custom":
-                custom = custom or {}
-                draft = deltas.add(
-                    entry.get("index"), entry.get("id"), custom.get("name"), custom.get("input"), CallKind.CUSTOM
-                )
-            else:
-                function = as_dict(entry.get("function"))
-                if function is None:
-                    function = entry
-                arguments = function.get("arguments")
-                if arguments is None:
-                    arguments = _elsewhere(function)
-                draft = deltas.add(entry.get("index"), entry.get("id"), function.get("name"), arguments)
+        for item in calls if type(calls) is list else entries_of(calls):
+            entry = item if type(item) is dict else as_dict(item) or {}
+            kind, function = _FUNCTION, entry.get("function")
+            if type(function) is not dict:
+                kind, function = _inside(entry)
+            key = "arguments" if kind is _FUNCTION else "input"
+            arguments = function.get(key)
+            if arguments is None:
+                arguments = _elsewhere(function)
+            draft = deltas.add(entry.get("index"), entry.get("id"), function.get("name"), arguments, kind)
             if _EXTRA in entry:
                 _keep_extra(draft.call, entry)
-        deltas.end_event()
 
     def _native(self, event: Wire) -> None:
         calls = _in_choice(event)
