@@ -141,6 +141,24 @@ class Doorbell:
 
         Sends ``before_task_publish``. The delivery tag ends in ``#0``, where the script writes the time of each ring.
         """
+        task, properties = self._composed(request)
+        signals.before_task_publish.send(
+            sender=TASK_NAME,
+            body=task.body,
+            exchange="",
+            routing_key=self._queue,
+            declare=[],
+            headers=task.headers,
+            properties=properties,
+            retry_policy={},
+        )
+        return _written(task, properties), task.headers
+
+    def message_to_keep(self, request: NormalizedToolRequest) -> str:
+        """Give the message of a call that is not published now, and may be by an operator: no signal is sent."""
+        return _written(*self._composed(request))
+
+    def _composed(self, request: NormalizedToolRequest) -> tuple[Any, dict[str, Any]]:
         tool_call_id = request.tool_call_id
         kwargs = {"tool_names": list(candidate_names(request))}
         task = self._app.amqp.as_task_v2(
@@ -162,25 +180,7 @@ class Doorbell:
             "body_encoding": "base64",
             "delivery_tag": f"{tool_call_id}#0",
         }
-        signals.before_task_publish.send(
-            sender=TASK_NAME,
-            body=task.body,
-            exchange="",
-            routing_key=self._queue,
-            declare=[],
-            headers=task.headers,
-            properties=properties,
-            retry_policy={},
-        )
-        body = base64.b64encode(_encode(task.body).encode()).decode()
-        message = {
-            "body": body,
-            "content-encoding": "utf-8",
-            "content-type": "application/json",
-            "headers": task.headers,
-            "properties": properties,
-        }
-        return _encode(message), task.headers
+        return task, properties
 
     def published(self, headers: dict[str, Any]) -> None:
         """Send ``after_task_publish`` for a message that was rung, or that the same call had rung before.
@@ -190,3 +190,15 @@ class Doorbell:
         signals.after_task_publish.send(
             sender=TASK_NAME, body=None, exchange="", routing_key=self._queue, headers=headers
         )
+
+
+def _written(task: Any, properties: dict[str, Any]) -> str:
+    return _encode(
+        {
+            "body": base64.b64encode(_encode(task.body).encode()).decode(),
+            "content-encoding": "utf-8",
+            "content-type": "application/json",
+            "headers": task.headers,
+            "properties": properties,
+        }
+    )

@@ -163,7 +163,7 @@ class _Producer:
         if admission.refusal is None:
             message, headers = session.doorbell.message(request)
         elif admission.refusal.category == ErrorCategory.NOT_FOUND:  # a worker with this tool may be on its way
-            message, _ = session.doorbell.message(request)
+            message = session.doorbell.message_to_keep(request)
         command = session.commands.enqueue(
             request,
             message,
