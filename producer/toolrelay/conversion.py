@@ -7,20 +7,23 @@ written: whatever is not in it any more is a loss.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from toolrelay.choices import ToolChoice
 from toolrelay.errors import InvalidCallError, InvalidPayloadError, InvalidResultsError, ToolChoiceError
 from toolrelay.formats import FORMATS
 from toolrelay.formats._content import Media, content_of
+from toolrelay.formats._messages import conversation_in, find_results_in
 from toolrelay.formats._plain import as_dict
+from toolrelay.formats._protocol import ResultNames
 from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64
-from toolrelay.proxy import PendingCalls, format_calls, read_results
+from toolrelay.proxy import PendingCalls, format_calls, read_results, result_of
 from toolrelay.reading import Reading
-from toolrelay.requests import export_tool_choice, import_request, import_tool_choice
+from toolrelay.requests import choice_in, export_tool_choice, import_tool_choice
 from toolrelay.schemas import Loss
 from toolrelay.translate import format_named, format_results, read_calls
 
@@ -29,10 +32,6 @@ __all__ = ["Converted", "convert_calls", "convert_choice", "convert_results", "r
 #: metadata that is not the call's own: of the message around it, of the way it was read, or said twice
 _NOT_OWN: Final = frozenset(
     {"model", "wire_name", "sampling", "legacy_function_call", "cancelled", "max_output_length"}
-)
-_REQUEST: Final = frozenset(
-    {"tool_choice", "toolChoice", "toolConfig", "tool_config", "generation_config", "generationConfig"}
-    | {"parallel_tool_calls", "function_call"}
 )
 #: sorts of tools whose results are written in a way of their own
 _PLAIN: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
@@ -103,31 +102,33 @@ def convert_results(
 ) -> Converted:
     """Write the results in a message, or a list of some, as another provider's.
 
-    A list may be the whole conversation: its calls then lend the results their tools' names.
+    A list, or a request's body, may be the whole conversation: its calls then lend the results their tools' names.
 
     Raises ``InvalidPayloadError`` for what holds no result, or one of another format than ``source_format``;
-    ``InvalidResultsError`` for two results of one call, and for results that Gemini cannot be given.
+    ``InvalidResultsError`` for two results of one call, and for results without the name that the provider wants.
     """
     chosen = format_named(provider_format)
-    results = read_results(message, _calls_beside(message))
-    if not results:
+    found = find_results_in(message)
+    if not found:
         raise InvalidPayloadError("there are no tool results in it: pass the messages that answer a model's calls")
     if source_format is not None:
-        _check_source(read_results(message), format_named(source_format))
-    if chosen is ProviderFormat.GEMINI:
-        _check_names(results)
+        _check_source({whose for _, whose in found}, format_named(source_format))
+    pending = _calls_beside(conversation_in(message))
+    results = [result_of(place, one, whose, pending) for place, (one, whose) in enumerate(found)]
+    names = FORMATS[chosen].TRAITS.result_names
+    if names is ResultNames.REQUIRED:
+        _check_names(results, chosen)
     written = format_results(results, chosen)
-    text = json.dumps(written, ensure_ascii=False, default=as_base64)
-    again = read_results(written)
-    losses = [loss for result in results for loss in _lost_of_result(result, text)]
-    for result, back in zip(results, again, strict=False):
-        losses += _changed(result, back)
-    return Converted(json.loads(text), losses)
+    losses: list[Loss] = []
+    for (one, _), result, back in zip_longest(found, results, read_results(written)):
+        losses += _described(result, one.described)
+        losses += _lost_of_result(result, back, names)
+    return Converted(json.loads(json.dumps(written, default=as_base64)), losses)
 
 
 def _calls_beside(message: Any) -> PendingCalls:
     pending = PendingCalls()
-    for entry in message if isinstance(message, list) else ():
+    for entry in message if isinstance(message, (list, tuple)) else ():
         try:
             pending.add(read_calls(entry))
         except InvalidCallError:
@@ -135,42 +136,62 @@ def _calls_beside(message: Any) -> PendingCalls:
     return pending
 
 
-def _check_source(results: list[NormalizedToolResult], source: ProviderFormat) -> None:
-    others = sorted({result.provider_format for result in results} - {source})
+def _check_source(found: set[ProviderFormat], source: ProviderFormat) -> None:
+    others = sorted(found - {source})
     if others:
         raise InvalidPayloadError(f"these results are written as those of {', '.join(others)}, not of {source}")
 
 
-def _check_names(results: list[NormalizedToolResult]) -> None:
+def _check_names(results: list[NormalizedToolResult], chosen: ProviderFormat) -> None:
     nameless = [result.tool_call_id for result in results if not result.tool_name]
     if nameless:
         raise InvalidResultsError(
-            f"Gemini wants the tool's name with every result, and {', '.join(nameless)} have none: "
+            f"{chosen} wants the tool's name with every result, and {', '.join(nameless)} have none: "
             "pass the whole conversation, with the calls that they answer"
         )
 
 
-def _lost_of_result(result: NormalizedToolResult, text: str) -> Iterator[Loss]:
-    """Look for what has to be in the text that was written."""
-    where = result.tool_name or result.tool_call_id
-    identity = result.provider_call_id
-    if identity is None:
-        yield Loss("", "id", "the result does not say which call it answers", where)
-    elif json.dumps(identity, ensure_ascii=False) not in text:
-        yield Loss("", "id", f"{identity!r} is not on the wire as it is", where)
-    if not result.tool_name and '"name": ""' in text:
+def _described(result: NormalizedToolResult, media: Sequence[str]) -> Iterator[Loss]:
+    for kind in media:
+        yield Loss("", kind, "a failure is told in words: it is described", _whose(result))
+
+
+def _whose(result: NormalizedToolResult) -> str:
+    return result.tool_name or result.tool_call_id
+
+
+def _lost_of_result(
+    result: NormalizedToolResult, back: NormalizedToolResult | None, names: ResultNames
+) -> Iterator[Loss]:
+    """Compare a result with what is read of what was written; ``back`` is ``None`` if nothing is."""
+    where = _whose(result)
+    if back is None:
+        yield Loss("", "result", "it cannot be read back from what is written", where)
+        return
+    if result.provider_call_id != back.provider_call_id:
+        yield Loss("", "id", _changed_id(result.provider_call_id, back.provider_call_id), where)
+    if names is not ResultNames.NONE and (not result.tool_name or back.tool_name != result.tool_name):
         yield Loss("", "name", "the result does not say whose it is: pass the conversation with its calls", where)
-    for block in content_of(result.output) or ():
-        if isinstance(block, Media) and block.data not in text:
+    kept = [block.data for block in _media_of(back)]
+    for block in _media_of(result):
+        if block.data not in kept:
             yield Loss("", block.kind, "there is no place for it: it is described", where)
-
-
-def _changed(result: NormalizedToolResult, back: NormalizedToolResult) -> Iterator[Loss]:
-    where = result.tool_name or result.tool_call_id
     if result.success != back.success:
         yield Loss("", "success", f"it reads as a {'success' if back.success else 'failure'} there", where)
+    elif (result.error, result.error_category) != (back.error, back.error_category):
+        yield Loss("", "error", "what is said of the failure is not the same when it is read back", where)
     if result.kind is not back.kind and result.kind not in _PLAIN:
         yield Loss("", "kind", f"a result of kind '{result.kind}' is one of kind '{back.kind}' there", where)
+
+
+def _changed_id(identity: str | None, written: str | None) -> str:
+    if identity is None:
+        return f"the result does not say which call it answers; it is written under {written!r}"
+    return f"{identity!r} is not on the wire" if written is None else f"{identity!r} is {written!r} on the wire"
+
+
+def _media_of(result: NormalizedToolResult) -> list[Media]:
+    return [block for block in content_of(result.output) or () if isinstance(block, Media)]
 
 
 def convert_choice(
@@ -193,10 +214,9 @@ def convert_choice(
 
 
 def _choice_in(value: Any, source: ProviderFormat | None) -> ToolChoice | None:
+    choice = import_tool_choice(value, source)
     members = as_dict(value)
-    if members is not None and members.keys() & _REQUEST:
-        return import_request({key: members[key] for key in members.keys() & _REQUEST}, source).choice
-    return import_tool_choice(value, source)
+    return choice if members is None else choice_in(members, source) or choice
 
 
 def _lost_of_choice(choice: ToolChoice, again: ToolChoice) -> Iterable[Loss]:

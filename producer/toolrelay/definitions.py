@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS, langchain
-from toolrelay.formats._definitions import detect_tools, family_of, parts_of
+from toolrelay.formats._definitions import detect_tools, family_of, is_definition, parts_of
 from toolrelay.formats._plain import as_dict, as_list, json_copy
-from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._protocol import Wire
 from toolrelay.formats._tools import ExportOptions, ImportedTool
-from toolrelay.formats.gemini import grouped
 from toolrelay.models import ProviderFormat, ToolSpec
 from toolrelay.names import ArgumentNames, NameMap
 from toolrelay.schemas._losses import Loss
@@ -88,8 +87,7 @@ def _export(wanted: list[tuple[ToolSpec, ExportOptions]], chosen: ProviderFormat
         losses += tool.losses
         arguments[spec.name] = tool.arguments
     names = NameMap({name: to_wire[name] for name in arguments}, arguments)
-    is_grouped = chosen is ProviderFormat.GEMINI
-    return ExportedTools(grouped(tools) if is_grouped else tools, names, losses, refused)
+    return ExportedTools(wire.read_request(wire.request_fields(tools, None, None)).tools, names, losses, refused)
 
 
 def import_tools(tools: Any, provider_format: ProviderFormat | str | None = None) -> list[ToolSpec]:
@@ -171,18 +169,7 @@ def _entries(tools: Any) -> list[Any]:
     body = langchain.definition_of(tools) or as_dict(tools)
     if body is None:
         raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
-    config = as_dict(pick(body, "toolConfig"))  # Gemini's has no tools, Bedrock's has
-    if config is not None and "tools" in config:
-        body = config
-    if body.get("type") == "namespace":
+    if is_definition(body):
         return [body]
-    for key in ("tools", "functions"):
-        if key in body:
-            return as_list(body[key])
-    return [body] if body.keys() & _DEFINITION else []
-
-
-#: members that tell a definition from a request's body without tools
-_DEFINITION: Final = frozenset(
-    {"name", "type", "args_schema", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations"}
-)
+    found = (wire.read_request(body).tools for wire in FORMATS.values())
+    return as_list(next((tools for tools in found if tools is not None), None))

@@ -16,14 +16,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from toolrelay.formats import FORMATS
-from toolrelay.formats._finish import Finish, FinishKind, finish_of, wire_reason
+from toolrelay.formats._endings import Finish, finish_of, wire_reason
+from toolrelay.formats._finish import FinishKind
 from toolrelay.formats._ids import call_id_of, derived_id
-from toolrelay.formats._messages import payload_of
+from toolrelay.formats._messages import find_results_in, payload_of
 from toolrelay.formats._names import decoder_of
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.formats._requests import request_of
-from toolrelay.formats._results_read import FoundResult, results_in
+from toolrelay.formats._results import FoundResult
 from toolrelay.formats._text import as_text, well_formed
 from toolrelay.formats._text_calls import split_text
 from toolrelay.formats._written import pieces, written
@@ -123,23 +124,24 @@ def read_results(
     >>> [result.output for result in read_results({"role": "tool", "tool_call_id": "c1", "content": "rain"})]
     ['rain']
 
-    Raises ``InvalidPayloadError`` for what is no message.
+    A request's body is read as its conversation. Raises ``InvalidPayloadError`` for what is no message.
     """
-    listed = message if isinstance(message, (list, tuple)) else [message]
-    found = [result for item in listed for result in results_in(payload_of(item)[0])]
-    return [_result_of(place, result, pending or {}) for place, result in enumerate(found)]
+    return [result_of(place, *found, pending or {}) for place, found in enumerate(find_results_in(message))]
 
 
-def _result_of(place: int, found: FoundResult, pending: Mapping[str, NormalizedToolRequest]) -> NormalizedToolResult:
+def result_of(
+    place: int, found: FoundResult, provider_format: ProviderFormat, pending: Mapping[str, NormalizedToolRequest]
+) -> NormalizedToolResult:
+    """Make the result of what was found at this place among the results, with what ``pending`` knows of its call."""
     identity = as_text(found.call_id)
     call = None if identity is None else pending.get(identity)
     category = found.category
     return NormalizedToolResult(
         tool_call_id=(call and call.tool_call_id) or identity or f"result_{place}",
         tool_name=call.tool_name if call is not None else as_text(found.name) or "",
-        provider_format=found.provider_format if call is None else call.provider_format,
+        provider_format=provider_format if call is None else call.provider_format,
         provider_call_id=identity if call is None else call.provider_call_id,
-        provider_metadata={} if call is None else call.provider_metadata,
+        provider_metadata=lenient_json(found.metadata) if call is None else call.provider_metadata,
         kind=found.kind if call is None else call.kind,
         success=found.error is None,
         output=lenient_json(found.output),

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolrelay.formats._detect import detect
+from toolrelay.formats._endings import Finish, finish_of
 from toolrelay.formats._events import EventText, dicts_in
-from toolrelay.formats._finish import Finish, FinishKind, finish_of
-from toolrelay.formats._inside import ServerCall, has_text, server_calls
+from toolrelay.formats._finish import FinishKind
+from toolrelay.formats._inside import has_text, server_calls
 from toolrelay.formats._json import bounded_integer
+from toolrelay.formats._messages import conversation_in
 from toolrelay.formats._protocol import Wire
+from toolrelay.formats._served import ServerCall
 from toolrelay.formats._whose_stream import stream_of
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.streams import StreamAssembler
@@ -53,7 +56,9 @@ class Reading:
 
 
 def read_payload(text: str, provider_format: ProviderFormat | str | None = None) -> Reading:
-    """Read a message, a list of messages, or a stream: server-sent events, or JSON events, one a line or in a list.
+    """Read a message, a list of messages, a request's body, or a stream.
+
+    A stream is server-sent events, or JSON events: one a line, laid out, or in a list.
 
     >>> reading = read_payload('data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}')
     >>> reading.provider_format, reading.form, reading.finish.reason
@@ -62,10 +67,11 @@ def read_payload(text: str, provider_format: ProviderFormat | str | None = None)
     Raises ``InvalidPayloadError`` for what is none of these.
     """
     chosen = None if provider_format is None else format_named(provider_format)
-    value = _parsed(text)
+    whole = _parsed(text)
+    value = conversation_in(whole)
     lines = EventText()
     entries = [*lines.feed(text), *lines.close()] if value is None else list(dicts_in(value))
-    is_many = value is None or (isinstance(value, list) and len(value) > 1)
+    is_many = value is None or (value is whole and isinstance(value, list) and len(value) > 1)
     found = stream_of(entries, is_message_possible=not is_many)
     if found is not None:
         return _stream(text, entries, chosen or found, is_detected=chosen is None)
@@ -94,8 +100,8 @@ def _stream(text: str, events: list[Wire], chosen: ProviderFormat, *, is_detecte
         "stream",
         [calls[place] for place in sorted(calls, key=lambda place: place or 0)],
         _once(call for event in events for call in server_calls(event, chosen)),
-        _finish([inner for event in events for inner in _ends(event)], chosen),
-        any(map(has_text, events)),
+        _finish(events, chosen),
+        any(has_text(event, chosen) for event in events),
         assembler.is_ended,
         assembler.failure,
     )
@@ -103,14 +109,17 @@ def _stream(text: str, events: list[Wire], chosen: ProviderFormat, *, is_detecte
 
 def _messages(value: Any, entries: list[Wire], chosen: ProviderFormat | None) -> Reading:
     calls = read_calls(value, chosen)
-    formats = {chosen} if chosen else {detect(entry) for entry in entries}
+    whose = [chosen or detect(entry) for entry in entries]
+    formats = set(whose)
     if len(formats) > 1:  # a user's message of a conversation may look like anybody's
         formats = {call.provider_format for call in calls} or formats - {ProviderFormat.UNKNOWN}
     one = formats.pop() if len(formats) == 1 else None
-    served = [call for entry in entries for call in server_calls(entry, chosen or detect(entry))]
-    finish = _finish(entries[-1:], chosen or detect(entries[-1])) if entries else Finish(FinishKind.UNKNOWN)
+    located = list(zip(entries, whose, strict=True))
+    served = [call for entry, provider_format in located for call in server_calls(entry, provider_format)]
+    finish = _finish(entries[-1:], whose[-1]) if entries else Finish(FinishKind.UNKNOWN)
     form: Form = "message" if isinstance(value, dict) else "messages"
-    return Reading(one, chosen is None, form, calls, _once(served), finish, any(map(has_text, entries)))
+    has_said = any(has_text(entry, provider_format) for entry, provider_format in located)
+    return Reading(one, chosen is None, form, calls, _once(served), finish, has_said)
 
 
 def _once(calls: Iterable[ServerCall]) -> list[ServerCall]:
@@ -119,12 +128,6 @@ def _once(calls: Iterable[ServerCall]) -> list[ServerCall]:
     for call in calls:
         seen.setdefault(len(seen) if call.call_id is None else (call.kind, call.call_id), call)
     return list(seen.values())
-
-
-def _ends(event: Wire) -> list[Wire]:
-    """Give where an event may say how the turn ended."""
-    inside = [event.get(key) for key in ("delta", "messageStop", "interaction", "message")]
-    return [event, *(value for value in inside if isinstance(value, dict))]
 
 
 def _finish(messages: Sequence[Wire], provider_format: ProviderFormat) -> Finish:

@@ -12,7 +12,7 @@ from toolrelay.errors import InvalidToolError, ToolChoiceError, UndeclaredToolEr
 from toolrelay.formats import FORMATS
 from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._protocol import Wire
 from toolrelay.models import ProviderFormat, ToolSpec
 from toolrelay.names import NameMap
 from toolrelay.schemas._losses import Loss
@@ -68,16 +68,18 @@ def build_request(
     provider cannot be told.
     """
     chosen = format_named(provider_format)
-    if choice is not None and choice.is_forced and is_thinking and chosen is ProviderFormat.ANTHROPIC:
+    traits = FORMATS[chosen].TRAITS
+    if choice is not None and choice.is_forced and is_thinking and not traits.forces_while_thinking:
         raise ToolChoiceError(
-            "Anthropic takes no forced tool choice while thinking is on: choose 'auto', or turn thinking off this turn"
+            f"{chosen} takes no forced tool choice while thinking is on: choose 'auto', or turn thinking off this turn"
         )
-    exported = export_tools(specs, chosen, strict=strict, max_description_length=max_description_length)
-    if strict and chosen in _VALIDATING:
+    is_by_request = strict and traits.is_strict_by_request
+    exported = export_tools(
+        specs, chosen, strict=strict and not is_by_request, max_description_length=max_description_length
+    )
+    if is_by_request:
         choice = choice or ToolChoice()
         choice = ToolChoice(choice.mode, choice.tools, choice.parallel, strict=True)
-        kept = [loss for loss in exported.losses if (loss.pointer, loss.what) != ("", "strict")]
-        exported = ExportedTools(exported.tools, exported.names, kept, exported.refused)
     if choice is None:
         return ToolRequest(
             FORMATS[chosen].request_fields(exported.tools, None, None) if exported.tools else {}, exported
@@ -85,19 +87,15 @@ def build_request(
     return _with_choice(exported, choice, chosen)
 
 
-#: a call's schema is enforced by the request's mode there, not by the tool
-_VALIDATING: Final = frozenset({ProviderFormat.GEMINI, ProviderFormat.GEMINI_INTERACTIONS})
-
-
 def _with_choice(exported: ExportedTools, choice: ToolChoice, chosen: ProviderFormat) -> ToolRequest:
     wire = FORMATS[chosen]
     encoder = _encoder(choice, chosen, exported.names)
     losses = list(exported.losses)
     tools = exported.tools
-    if choice.mode is ChoiceMode.NONE and chosen is ProviderFormat.BEDROCK:
-        losses.append(Loss("", "tool_choice", "Converse cannot forbid tools that are declared: none are"))
+    if choice.mode is ChoiceMode.NONE and not wire.TRAITS.can_forbid_tools:
+        losses.append(Loss("", "tool_choice", "this provider cannot forbid tools that are declared: none are"))
         tools = []
-    if choice.parallel is False and not wire.HAS_PARALLEL:
+    if choice.parallel is False and not wire.TRAITS.has_parallel:
         losses.append(Loss("", "parallel", "this provider cannot be told to make one call at a time"))
     fields: Wire = {}
     if tools:
@@ -120,18 +118,25 @@ def import_request(body: Any, provider_format: ProviderFormat | str | None = Non
     members = as_dict(_parsed(body))
     if members is None:
         raise InvalidToolError(f"a request's body must be an object, got {type(body).__name__}")
-    config = as_dict(pick(members, "generation_config", "generationConfig")) or {}
-    value = pick(members, "tool_choice", "toolChoice", "toolConfig", "tool_config")
-    if value is None:
-        value = pick(config, "tool_choice")
-    if value is None and "tools" not in members:
-        value = members.get("function_call")
-    choice = None if value is None else import_tool_choice(value, provider_format)
-    parallel = members.get("parallel_tool_calls")
-    if isinstance(parallel, bool):
-        choice = choice or ToolChoice()
-        choice = ToolChoice(choice.mode, choice.tools, parallel, choice.strict)
-    return ImportedRequest(import_tools(members, provider_format), choice)
+    return ImportedRequest(import_tools(members, provider_format), choice_in(members, provider_format))
+
+
+def choice_in(body: Wire, provider_format: ProviderFormat | str | None = None) -> ToolChoice | None:
+    """Read the choice that a request's body says, the parallel switch beside it included; ``None`` if it says none."""
+    order = _asked(None if provider_format is None else format_named(provider_format))
+    found = [(one, FORMATS[one].read_request(body)) for one in order]
+    read = (FORMATS[one].import_choice(said.choice) for one, said in found if said.choice is not None)
+    choice = next((choice for choice in read if choice is not None), None)
+    parallel = next((said.parallel for _, said in found if said.parallel is not None), None)
+    if parallel is None:
+        return choice
+    choice = choice or ToolChoice()
+    return ToolChoice(choice.mode, choice.tools, parallel, choice.strict)
+
+
+def _asked(chosen: ProviderFormat | None) -> list[ProviderFormat]:
+    """Say whose reader is asked first, and whose where none is named or it reads nothing: their shapes do not meet."""
+    return [*([] if chosen is None else [chosen]), *FORMATS]
 
 
 def _parsed(body: Any) -> Any:
@@ -182,21 +187,10 @@ def import_tool_choice(
     <ChoiceMode.ANY: 'any'>
     """
     chosen = None if provider_format is None else format_named(provider_format)
-    order = [*([] if chosen is None else [chosen]), *_READERS]
-    choice = next((found for one in order if (found := FORMATS[one].import_choice(value)) is not None), None)
+    read = (FORMATS[one].import_choice(value) for one in _asked(chosen))
+    choice = next((found for found in read if found is not None), None)
     if choice is None or names is None:
         return choice
     decode = decoder_of(names)
     tools = tuple(decode(name).name for name in choice.tools)
     return ToolChoice(choice.mode, tools, choice.parallel, choice.strict)
-
-
-#: whose readers are asked where no format is named, or where it reads nothing: their shapes do not meet
-_READERS: Final = (
-    ProviderFormat.OPENAI,
-    ProviderFormat.ANTHROPIC,
-    ProviderFormat.GEMINI,
-    ProviderFormat.GEMINI_INTERACTIONS,
-    ProviderFormat.BEDROCK,
-    ProviderFormat.MCP,
-)

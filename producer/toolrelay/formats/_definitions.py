@@ -51,6 +51,7 @@ _KINDS: Final[dict[str, Format]] = {
 }
 #: Anthropic's kinds carry the day of their release: ``bash_20250124``
 _ANTHROPIC_KIND: Final = re.compile(r"\w+_20\d{6}")
+_WRAPPERS: Final = ("function", "custom")
 _FAMILIES: Final = {Format.OPENAI_RESPONSES: Format.OPENAI}
 
 
@@ -74,7 +75,7 @@ def detect_tools(tools: Iterable[Wire]) -> list[Format]:
 
 def _candidates(tool: Wire) -> tuple[Format, ...]:
     """Give the formats that a definition may be of, the likeliest first."""
-    for wrapper in ("function", "custom"):
+    for wrapper in _WRAPPERS:
         if as_dict(tool.get(wrapper)) is not None:
             return (Format.OPENAI,)
     for key, found in _BY_KEY:
@@ -123,6 +124,11 @@ def parts_of(tool: Wire) -> list[Wire]:
         own = [entry for entry in inside if not any(entry is one for one in hosted)]
         return [{**tool, "tools": own}, {**tool, "tools": hosted}] if hosted and own else [tool]
     return [tool]
+
+
+def is_definition(members: Wire) -> bool:
+    """Whether this is a definition by itself, and not the body of a request, which has neither name nor type."""
+    return any(key in members for key in ("name", "type", *_WRAPPERS, *(key for key, _ in _BY_KEY)))
 
 
 def family_of(provider_format: Format) -> Format:

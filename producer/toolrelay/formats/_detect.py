@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from toolrelay.formats._bodies import TURNS, turns_of
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
 from toolrelay.models import ProviderFormat as Format
@@ -71,6 +72,7 @@ _BY_TYPE: Final = {
             "tool",
             "human",
             "system",
+            "constructor",
         ),
         Format.LANGCHAIN,
     ),
@@ -107,7 +109,7 @@ def detect(payload: Wire) -> Format:
 def _by_type(kind: str, payload: Wire) -> Format | None:
     found = _BY_TYPE.get(kind)
     if found is not None:
-        return found
+        return Format.MCP if kind == "tool_result" and "toolUseId" in payload else found
     if kind == "function_call":
         is_step = "call_id" not in payload and as_dict(payload.get("arguments")) is not None
         return Format.GEMINI_INTERACTIONS if is_step else Format.OPENAI_RESPONSES
@@ -127,6 +129,21 @@ def _by_function_call(payload: Wire, call: Any) -> Format:
     inside = as_dict(call) or {}
     is_chat = "arguments" in inside or "role" in payload or "content" in payload
     return Format.OPENAI if is_chat else Format.GEMINI
+
+
+def _by_turns(payload: Wire, _: Any) -> Format | None:
+    """Tell a request's body by its conversation: by the first message that is more than a role and a text."""
+    turns = turns_of(payload)
+    if turns is None:
+        return None
+    # one level: a body in a body is nobody's, however deep it goes
+    inside = [{**entry, **dict.fromkeys(TURNS)} for turn in turns if (entry := as_dict(turn))]
+    plain = next(found for key, found in _PLAIN_TURNS if key in payload)
+    return next((found for entry in inside if (found := detect(entry)) not in (Format.OPENAI, Format.UNKNOWN)), plain)
+
+
+def _by_tool_call_id(payload: Wire, _: Any) -> Format | None:
+    return Format.UNKNOWN if "is_error" in payload and "role" not in payload else None
 
 
 def _by_message(_: Wire, message: Any) -> Format | None:
@@ -151,6 +168,8 @@ def _by_content(payload: Wire, content: Any) -> Format | None:
         if pick(block, "toolUse", "toolResult") is not None:
             return Format.BEDROCK
         kind = block.get("type")
+        if kind == "tool_result" and "toolUseId" in block:
+            return Format.MCP
         if kind == "tool_use" and pick(payload, "stopReason", "stop_reason") in _SAMPLING_STOPS:
             return Format.MCP
         if kind in ("output_text", "refusal"):
@@ -165,7 +184,14 @@ def _by_method(payload: Wire, method: Any) -> Format | None:
     return Format.MCP if "params" in payload or method == "tools/call" else None
 
 
+#: whose a body is whose messages say nothing
+_PLAIN_TURNS: Final = (
+    ("messages", Format.OPENAI),
+    ("contents", Format.GEMINI),
+    ("input", Format.OPENAI_RESPONSES),
+)
 _BY_KEY: Final[tuple[tuple[str, Format | Callable[[Wire, Any], Format | None]], ...]] = (
+    *((key, _by_turns) for key, _ in _PLAIN_TURNS),
     ("choices", Format.OPENAI),
     ("tool_calls", _by_tool_calls),
     ("invalid_tool_calls", Format.LANGCHAIN),
@@ -178,6 +204,8 @@ _BY_KEY: Final[tuple[tuple[str, Format | Callable[[Wire, Any], Format | None]], 
     ("parts", Format.GEMINI),
     ("toolCall", Format.GEMINI),
     ("tool_call", Format.GEMINI),
+    ("toolResponse", Format.GEMINI),
+    ("tool_response", Format.GEMINI),
     ("toolCallCancellation", Format.GEMINI),
     ("tool_call_cancellation", Format.GEMINI),
     ("toolUse", Format.BEDROCK),
@@ -195,6 +223,7 @@ _BY_KEY: Final[tuple[tuple[str, Format | Callable[[Wire, Any], Format | None]], 
     ("method", _by_method),
     ("message", _by_message),
     ("output", _by_output),
+    ("tool_call_id", _by_tool_call_id),
     ("content", _by_content),
     *((key, Format.MCP) for key in _MCP_ANSWERS),
     ("usageMetadata", Format.GEMINI),

@@ -38,15 +38,18 @@ class IdAlphabet:
     'esc-functions-2elookup-3a0'
     """
 
-    def __init__(self, characters: str, max_length: int = 64) -> None:
-        """``characters`` is the inside of a regular expression's ``[…]``; it holds letters, digits and ``-``."""
+    def __init__(self, characters: str | None = None, max_length: int = 64) -> None:
+        """``characters`` is the inside of a regular expression's ``[…]``; it holds letters, digits and ``-``.
+
+        Without it, any id is taken as it is.
+        """
         self._max_length = max_length
-        self._legal = re.compile(f"[{characters}]{{1,{max_length}}}")
+        self._legal = None if characters is None else re.compile(f"[{characters}]{{1,{max_length}}}")
         self._escaped = re.compile(f"[^{characters}]|-")
 
     def encode(self, identity: str) -> str:
         """Give the id as this provider takes it; the same for the same id, whenever and wherever it is asked."""
-        if self._legal.fullmatch(identity) and not identity.startswith(_MARK):
+        if self._legal is None or (self._legal.fullmatch(identity) and not identity.startswith(_MARK)):
             return identity
         spelled = f"{_MARK}-{self._escaped.sub(_escape, identity)}"
         if len(spelled) <= self._max_length:
@@ -62,3 +65,7 @@ def _escape(match: re.Match[str]) -> str:
         return "--"
     code = ord(char)
     return f"-{code:02x}" if code < 0x100 else f"-u{code:06x}"
+
+
+#: for providers that take any id
+ANY_IDS: Final = IdAlphabet()

@@ -4,46 +4,72 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from toolrelay.errors import InvalidPayloadError
 from toolrelay.formats import FORMATS
-from toolrelay.formats._answers import answers_in, is_answered_by
+from toolrelay.formats._bodies import turns_of
 from toolrelay.formats._detect import detect
+from toolrelay.formats._flat import ARGUMENT_KEYS
 from toolrelay.formats._json import bounded_integer
+from toolrelay.formats._pending import Located, Pending, results_in
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, pick
+from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._results import FoundResult
 from toolrelay.formats._text_calls import calls_in_text
-from toolrelay.formats.generic import ARGUMENT_KEYS
 from toolrelay.models import ProblemKind, ProviderFormat
 
 _ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
 
 
-#: a found call and the format it was found in
-Located = tuple[FoundCall, ProviderFormat]
-
-
 def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = False) -> list[Located]:
     """Find the client's calls, in order; without a ``chosen`` format each message tells its own.
 
-    ``text_calls`` looks for tagged calls in the text of Chat messages that have no others.
+    A list, or a request's body, is a conversation: calls that it answers are done. ``text_calls`` looks for tagged
+    calls in the text of Chat messages that have no others.
 
-    Raises ``InvalidPayloadError`` for what is no message of any format.
+    Raises ``InvalidPayloadError`` for what is no message of any format, and for a message of another format than
+    ``chosen``: it has calls, and none in that one.
     """
-    if type(message) is not dict:
-        if isinstance(message, (str, bytes, bytearray)):
-            message = _parsed(message)
-        if isinstance(message, (list, tuple)):
-            return _in_list(message, chosen, text_calls=text_calls)
+    pending = Pending()
+    payload = message if type(message) is dict else _payload(message)
+    turns = turns_of(payload) if isinstance(payload, dict) else payload
+    if isinstance(payload, dict) and turns is None:
+        _read_one(payload, chosen, pending, text_calls=text_calls)
+    else:
+        _read_many(turns or [], chosen, pending, text_calls=text_calls)
+    if chosen is not None and not pending.has_calls:
+        _refuse_other_format(payload, chosen)
+    return pending.calls
+
+
+def find_results_in(message: Any) -> list[tuple[FoundResult, ProviderFormat]]:
+    """Find the results in a message, a list of some, or a request's body, in order, whoever's they are.
+
+    Raises ``InvalidPayloadError`` for what is no message.
+    """
+    payload = _payload(message)
+    turns = turns_of(payload) if isinstance(payload, dict) else payload
+    entries = [payload] if turns is None else turns
+    return [found for entry in entries for found in results_in(*payload_of(entry))]
+
+
+def conversation_in(value: Any) -> Any:
+    """Give the conversation of a request's body; anything else as it is."""
+    turns = turns_of(value) if isinstance(value, dict) else None
+    return value if turns is None else turns
+
+
+def _payload(message: Any) -> Wire | list[Any]:
+    if isinstance(message, (str, bytes, bytearray)):
+        message = _parsed(message)
+    if isinstance(message, (list, tuple)):
+        return list(message)
     payload = as_dict(message)
     if payload is None:
         raise InvalidPayloadError(f"the message is {_named(message)}; {_ADVICE}")
-    found = _in_dict(payload, chosen, text_calls=text_calls)
-    if found is None:
-        keys = ", ".join(map(repr, list(payload)[:5])) or "none"
-        raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
-    return found
+    return payload
 
 
 def payload_of(message: Any) -> tuple[Wire, ProviderFormat]:
@@ -77,43 +103,59 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, no object or array; {_ADVICE}")
 
 
-def _in_dict(payload: Wire, chosen: ProviderFormat | None, *, text_calls: bool) -> list[Located] | None:
-    provider_format = chosen or detect(payload)
+def _read_one(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
+    provider_format = _read(payload, chosen, pending, text_calls=text_calls)
+    if provider_format is None:
+        keys = ", ".join(map(repr, list(payload)[:5])) or "none"
+        raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
+    if pending.calls:
+        pending.answer(results_in(payload, provider_format))
+
+
+def _read_many(entries: list[Any], chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
+    is_known = not entries
+    for payload in _payloads(entries):
+        _cancel(pending.calls, payload)
+        provider_format = _read(payload, chosen, pending, text_calls=text_calls)
+        is_known = is_known or provider_format is not None
+        if provider_format is not None and pending.calls:
+            answers = results_in(payload, provider_format)
+            pending.answer(answers if answers or chosen is None else results_in(payload, detect(payload)))
+    if not is_known:
+        raise InvalidPayloadError(f"no provider's messages look like the {len(entries)} in the list; {_ADVICE}")
+
+
+def _read(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> ProviderFormat | None:
+    """Take a message's calls in, and say in whose format it was read; ``None`` for what is nobody's."""
+    provider_format = detect(payload) if chosen is None else chosen
     if chosen is None and provider_format is ProviderFormat.UNKNOWN and not _is_something(payload):
         return None
     calls = FORMATS[provider_format].find_calls(payload)
     if text_calls and not calls and provider_format is ProviderFormat.OPENAI:
         calls = calls_in_text(payload)
-    model = payload.get("model")
-    if model is None:
-        model = pick(payload, "modelVersion", "model_version")
-    if isinstance(model, str):
-        for call in calls:
-            call.metadata["model"] = model
-    return [(call, provider_format) for call in calls]
+    if calls:
+        model = payload.get("model")
+        if model is None:
+            model = pick(payload, "modelVersion", "model_version")
+        if isinstance(model, str):
+            for call in calls:
+                call.metadata["model"] = model
+        pending.add(calls, provider_format)
+    return provider_format
 
 
 def _is_something(payload: Wire) -> bool:
     return "type" in payload or "text" in payload or "name" in payload or any(key in payload for key in ARGUMENT_KEYS)
 
 
-def _in_list(entries: list[Any] | tuple[Any, ...], chosen: ProviderFormat | None, *, text_calls: bool) -> list[Located]:
-    """Read messages, blocks, items or calls one after the other; calls that a later entry answers are done."""
-    found: list[Located] = []
-    is_known = False
-    for payload in _payloads(entries):
-        answers = answers_in(payload)
-        for answer in answers:
-            done = next((place for place, (call, _) in enumerate(found) if is_answered_by(call, answer)), None)
-            if done is not None:
-                del found[done]
-        _cancel(found, payload)
-        here = [] if answers else _in_dict(payload, chosen, text_calls=text_calls)
-        is_known = is_known or here is not None
-        found += here or []
-    if entries and not is_known:
-        raise InvalidPayloadError(f"no provider's messages look like the {len(entries)} in the list; {_ADVICE}")
-    return found
+def _refuse_other_format(payload: Wire | list[Any], chosen: ProviderFormat) -> None:
+    """Raise for what holds calls, but none of the ``chosen`` format: nobody would notice that they are not run."""
+    others: list[Located] = []
+    with suppress(InvalidPayloadError):  # nobody's message, so it may as well be one of the chosen format
+        others = find_in(payload, None)
+    found = next((whose for call, whose in others if call.name), None)
+    if found is not None and found is not chosen:
+        raise InvalidPayloadError(f"this is no {chosen} message; it looks like {found}")
 
 
 def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind
 
 if TYPE_CHECKING:
     from toolrelay.choices import ToolChoice
     from toolrelay.formats._choices import Encode, WireChoice
+    from toolrelay.formats._finish import FinishWords, FoundFinish
+    from toolrelay.formats._ids import IdAlphabet
+    from toolrelay.formats._results import FoundResult
+    from toolrelay.formats._served import ServerCall
     from toolrelay.formats._stream import Drafts, StreamReader
     from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool
     from toolrelay.formats._written import Cut, WrittenCall
@@ -35,11 +39,56 @@ class FoundCall:
     raw: Any = None
     refusal: tuple[ProblemKind, str] | None = None
     """Why the call must not run, whatever its arguments say."""
+    other_id: Any = None
+    """Another id under which a result may answer the call."""
 
     def refuse(self, why: str, kind: ProblemKind = ProblemKind.TRUNCATED) -> None:
         """Keep the call from being run; the first reason stays."""
         if self.refusal is None:
             self.refusal = (kind, why)
+
+
+class Places(NamedTuple):
+    """Where things stand in this provider's JSON. Arguments and outputs are no places: they are data."""
+
+    holders: tuple[str, ...]
+    """Members that hold a turn's parts, in whole messages and in a stream's events."""
+    texts: tuple[str, ...]
+    """Members of a part, or of a message, that hold what the model says or thinks."""
+    turns: tuple[str, ...]
+    """Members of a request's body that hold the conversation."""
+
+
+class ResultNames(StrEnum):
+    """Whether a result says which tool it is of."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+    """The provider refuses a result without."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What a provider's requests and results can say: no defaults, each format answers every question."""
+
+    has_parallel: bool
+    """Whether a request can forbid several calls in one turn."""
+    can_forbid_tools: bool
+    """Whether a request that declares tools can forbid to call any."""
+    forces_while_thinking: bool
+    """Whether a call can be forced while the model's thinking is on."""
+    is_strict_by_request: bool
+    """Whether schemas are enforced by a mode of the choice, not by the tools."""
+    result_names: ResultNames
+
+
+class WireRequest(NamedTuple):
+    """What a request's body says of tools, still as the provider has it; ``None`` where it says nothing."""
+
+    tools: Any = None
+    choice: Any = None
+    parallel: bool | None = None
 
 
 class WireFormat(Protocol):
@@ -50,6 +99,30 @@ class WireFormat(Protocol):
 
     def find_calls(self, message: Wire) -> list[FoundCall]:
         """Read the calls that the client has to run, in the model's order: of a message, or of anything in one."""
+
+    def find_results(self, message: Wire) -> list[FoundResult]:
+        """Read the results that a message, item, block or part in this provider's shape hands in; ``[]`` for others.
+
+        What ``format_results`` writes is read back.
+        """
+
+    def find_server_call(self, block: Wire) -> ServerCall | None:
+        """Read a message, item, block, step or part that is a call which the provider runs itself."""
+
+    def find_finish(self, message: Wire) -> FoundFinish | None:
+        """Give the provider's word for the end of a turn, of a whole message or of a stream's event."""
+
+    @property
+    def FINISH_WORDS(self) -> FinishWords:  # noqa: N802 # a constant of the module
+        """What these words mean."""
+
+    @property
+    def PLACES(self) -> Places:  # noqa: N802 # a constant of the module
+        """Where parts, texts and conversations stand."""
+
+    @property
+    def TRAITS(self) -> Traits:  # noqa: N802 # a constant of the module
+        """What requests and results can say."""
 
     def format_results(self, results: Sequence[NormalizedToolResult]) -> list[Wire]:
         """Write what has to be appended to the conversation, every result answered once and in this order."""
@@ -68,8 +141,8 @@ class WireFormat(Protocol):
         """What a tool may be called."""
 
     @property
-    def HAS_PARALLEL(self) -> bool:  # noqa: N802 # a constant of the module
-        """Whether a request can forbid several calls in one turn."""
+    def CALL_IDS(self) -> IdAlphabet:  # noqa: N802 # a constant of the module
+        """What a call's id may be; calls and results have it as this writes it."""
 
     def export_tool(self, spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
         """Write a tool under its wire name. Raises ``ToolExportError`` for one that cannot be said."""
@@ -88,6 +161,9 @@ class WireFormat(Protocol):
 
     def request_fields(self, tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
         """Give the request's fields that hold tools and a choice; ``None`` leaves the choice to the provider."""
+
+    def read_request(self, body: Wire) -> WireRequest:
+        """Read the same fields of a request's body."""
 
 
 def cut_off(calls: list[FoundCall], why: str) -> None:

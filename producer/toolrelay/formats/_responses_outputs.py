@@ -20,7 +20,9 @@ from toolrelay.formats._output import (
     success_text,
     text_of,
 )
-from toolrelay.formats._protocol import Wire
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._results import FoundResult, category_of, found_result, picture
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: stands where the API demands a screenshot and there is none: one transparent pixel
@@ -125,3 +127,56 @@ _WRITERS: Final[dict[CallKind, Callable[[NormalizedToolResult], Wire]]] = {
     CallKind.COMPUTER: _computer,
     CallKind.TOOL_SEARCH: _tool_search,
 }
+_KINDS: Final = {f"{prefix}_output": kind for kind, prefix in _PREFIXES.items()}
+#: kinds whose failure is told in their text; the others have a flag or say nothing
+_MARKED: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM, CallKind.LOCAL_SHELL})
+_INSIDE: Final = ";base64,"
+
+
+def result_of(item: Wire) -> FoundResult | None:
+    """Read an item that answers a call of the client's; ``None`` for every other."""
+    spelled = item.get("type")
+    kind = _KINDS.get(spelled) if isinstance(spelled, str) else None
+    if kind is None or (kind is CallKind.TOOL_SEARCH and item.get("execution", "client") != "client"):
+        return None
+    # the API reference names a local shell's call by "id"
+    identity = pick(item, "call_id", "id") if kind is CallKind.LOCAL_SHELL else item.get("call_id")
+    value = item.get("tools") if kind is CallKind.TOOL_SEARCH else item.get("output")
+    caller = item.get("caller")
+    found = found_result(
+        identity,
+        item.get("name"),
+        [_block_of(part) for part in value] if isinstance(value, list) else value,
+        fails=item.get("status") == "failed",
+        is_marked=kind in _MARKED,
+        kind=kind,
+        metadata={} if caller is None else {"caller": caller},
+    )
+    failure = _shell_failure(value) if kind is CallKind.SHELL else None
+    if failure is None:
+        return found
+    category, text = failure
+    return found._replace(output=None, error=text, category=category)
+
+
+def _shell_failure(value: Any) -> tuple[ErrorCategory, str] | None:
+    """Read what ``_shell_outputs`` writes of a failure: a command that ran and failed names no category."""
+    outputs = [output for entry in as_list(value) if (output := as_dict(entry))]
+    if len(outputs) != 1 or outputs[0].get("stdout"):
+        return None
+    said = outputs[0].get("stderr")
+    category, text = category_of(said if isinstance(said, str) else "")
+    return None if category is None else (category, text)
+
+
+def _block_of(item: Any) -> Any:
+    """Give a content part as a plain block; what is none stays as it is."""
+    part = as_dict(item)
+    kind = None if part is None else part.get("type")
+    if part is not None and kind in ("input_text", "output_text"):
+        return {**part, "type": "text"}
+    url = part.get("image_url") if part is not None and kind == "input_image" else None
+    if not isinstance(url, str) or not url.startswith("data:") or _INSIDE not in url:
+        return item
+    media_type, _, data = url.removeprefix("data:").partition(_INSIDE)
+    return picture(data, media_type)

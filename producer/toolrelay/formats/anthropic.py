@@ -12,11 +12,15 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, named_tool, read_word
 from toolrelay.formats._content import Block, Text
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
 from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, shown_blocks, text_of
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, refuse_all, word
+from toolrelay.formats._protocol import FoundCall, Places, ResultNames, Traits, Wire, WireRequest, refuse_all, word
+from toolrelay.formats._results import FoundResult, found_result, results_in_blocks
+from toolrelay.formats._served import ServerCall, served
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
 from toolrelay.formats._written import Cut, WrittenCall
@@ -33,6 +37,18 @@ CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 DISOWNED: Final = frozenset({"refusal"})
 #: the API checks it on the call and on its answer
 CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_-")
+PLACES: Final = Places(
+    holders=("message", "content", "content_block", "delta"), texts=("content", "text", "thinking"), turns=("messages",)
+)
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("end_turn", "stop_sequence"),
+    FinishKind.TOOL_CALLS: ("tool_use",),
+    FinishKind.LENGTH: ("max_tokens", "model_context_window_exceeded"),
+    FinishKind.CONTENT_FILTER: ("refusal",),
+    FinishKind.PAUSE: ("pause_turn", "compaction"),
+    FinishKind.MALFORMED: ("end_turn",),
+    FinishKind.ERROR: ("end_turn",),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -61,7 +77,37 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 
 def _block(block: Wire) -> FoundCall | None:
-    return find_call(block) if "type" in block or "name" in block or "input" in block else None
+    return find_call(block) if "type" in block or is_flat_call(block, "input") else None
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read the ``tool_result`` blocks of a message, or a single one."""
+    return results_in_blocks(message, "content", _result)
+
+
+def _result(block: Wire) -> FoundResult | None:
+    if block.get("type") != "tool_result" or "toolUseId" in block:  # which is MCP's
+        return None
+    toolset = block.get("toolset_name")
+    return found_result(
+        block.get("tool_use_id"),
+        None,
+        block.get("content"),
+        fails=bool(block.get("is_error")),
+        metadata={} if toolset is None else {"toolset": toolset},
+    )
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read ``server_tool_use`` and ``mcp_tool_use`` blocks."""
+    return None if block.get("type") == "tool_use" else served(block, "_use")
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the stop reason of a message, or of the events that hold one."""
+    inside = as_dict(message.get("delta")) or as_dict(message.get("message")) or message
+    reason = word(inside, "stop_reason")
+    return None if reason is None else FoundFinish(reason)
 
 
 class Stream:
@@ -139,7 +185,13 @@ def _tool_result(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 128)
-HAS_PARALLEL: Final = True
+TRAITS: Final = Traits(
+    has_parallel=True,
+    can_forbid_tools=True,
+    forces_while_thinking=False,  # https://docs.claude.com/en/docs/build-with-claude/extended-thinking
+    is_strict_by_request=False,
+    result_names=ResultNames.NONE,
+)
 _READ: Final = frozenset({"input_schema"})
 
 
@@ -191,6 +243,11 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     if choice is None and parallel is False:
         choice = {"type": "auto", "disable_parallel_tool_use": True}
     return {"tools": tools} if choice is None else {"tools": tools, "tool_choice": choice}
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read ``tools`` and ``tool_choice``, which has the parallel switch inside."""
+    return WireRequest(body.get("tools"), body.get("tool_choice"))
 
 
 def _content(result: NormalizedToolResult) -> str | list[Wire]:

@@ -10,11 +10,25 @@ from toolrelay.errors import ToolChoiceError
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, text
 from toolrelay.formats._content import Block, Text
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
 from toolrelay.formats._ids import IdAlphabet
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, shown_blocks, text_of, value_of
-from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, pick, refuse_all, word
+from toolrelay.formats._plain import as_dict, as_list
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    pick,
+    refuse_all,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result, picture, results_in_blocks
+from toolrelay.formats._served import ServerCall, served
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
 from toolrelay.formats._written import Cut, WrittenCall
@@ -30,6 +44,23 @@ DISOWNED: Final = frozenset(
     {"guardrail_intervened", "content_filtered", "malformed_tool_use", "malformed_model_output"}
 )
 CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_.:-")
+PLACES: Final = Places(
+    holders=(
+        *("output", "message", "content", "toolUse"),
+        *("contentBlockStart", "start", "contentBlockDelta", "delta"),
+    ),
+    texts=("text",),
+    turns=("messages",),
+)
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("end_turn", "stop_sequence"),
+    FinishKind.TOOL_CALLS: ("tool_use",),
+    FinishKind.LENGTH: ("max_tokens", "model_context_window_exceeded"),
+    FinishKind.CONTENT_FILTER: ("content_filtered", "guardrail_intervened"),
+    FinishKind.PAUSE: ("end_turn",),
+    FinishKind.MALFORMED: ("end_turn", "malformed_tool_use", "malformed_model_output"),
+    FinishKind.ERROR: ("end_turn",),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -51,7 +82,48 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 
 def _block(block: Wire) -> FoundCall | None:
-    return find_call(block) if pick(block, "toolUse", "tool_use", "name", "toolUseId") is not None else None
+    is_call = pick(block, "toolUse", "tool_use", "toolUseId") is not None or is_flat_call(block, "input")
+    return find_call(block) if is_call else None
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read the ``toolResult`` blocks of a message, or a single one."""
+    return results_in_blocks(message, "content", _result)
+
+
+def _result(block: Wire) -> FoundResult | None:
+    result = as_dict(block.get("toolResult"))
+    if result is None:
+        return None
+    parts = [part for item in as_list(result.get("content")) if (part := as_dict(item))]
+    fails = result.get("status") == "error"
+    return found_result(result.get("toolUseId"), None, _value(parts), fails=fails)
+
+
+def _value(parts: list[Wire]) -> Any:
+    if any(as_dict(part.get("image")) for part in parts):
+        return [_block_of(part) for part in parts]
+    values = [part["json"] if "json" in part else part.get("text", part) for part in parts]
+    return values[0] if len(values) == 1 else values
+
+
+def _block_of(part: Wire) -> Wire:
+    image = as_dict(part.get("image"))
+    if image is None:
+        return {"type": "text", "text": part.get("text", "")}
+    source = as_dict(image.get("source")) or {}
+    return picture(source.get("bytes"), f"image/{word(image, 'format')}")
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read the inside of a ``toolUse`` that Bedrock runs."""
+    return served(block, "server_tool_use")
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the stop reason of a response, or of a stream's last event."""
+    reason = word(as_dict(message.get("messageStop")) or message, "stopReason", "stop_reason")
+    return None if reason is None else FoundFinish(reason)
 
 
 class Stream:
@@ -138,7 +210,13 @@ def _content(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64, first="a-zA-Z", padding="t_")
-HAS_PARALLEL: Final = False
+TRAITS: Final = Traits(
+    has_parallel=False,
+    can_forbid_tools=False,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.NONE,
+)
 _READ: Final = frozenset({"inputSchema", "input_schema"})
 
 
@@ -185,6 +263,12 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     """Give the request's fields."""
     config: Wire = {"tools": tools}
     return {"toolConfig": config if choice is None else {**config, "toolChoice": choice}}
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read ``toolConfig``, which holds both."""
+    config = as_dict(pick(body, "toolConfig", "tool_config")) or {}
+    return WireRequest(config.get("tools"), pick(config, "toolChoice", "tool_choice") or body.get("toolChoice"))
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

@@ -13,19 +13,64 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, read_word, text
 from toolrelay.formats._content import Media, Text
-from toolrelay.formats._gemini_stream import CUT_OFF, FINISHED, Stream, assembled, is_in_pieces
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
+from toolrelay.formats._gemini_stream import (
+    CUT_OFF,
+    FINISHED,
+    LIVE_BLOCKED,
+    Stream,
+    assembled,
+    block_reason,
+    is_in_pieces,
+    live_reason,
+)
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._output import error_text, shown_blocks, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    refuse_all,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result, picture, results_in_blocks
+from toolrelay.formats._served import ServerCall
 from toolrelay.formats._stream import Drafts
+from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
 from toolrelay.formats._written import Cut, WrittenCall
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
+from toolrelay.outputs import lenient_text
 from toolrelay.schemas.export import to_gemini
 from toolrelay.schemas.gemini import from_gemini
 
 _SIGNATURE: Final = "thought_signature"
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(holders=("candidates", "content", "parts"), texts=("text",), turns=("contents",))
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("STOP", "NEED_MORE_INPUT"),
+    FinishKind.TOOL_CALLS: ("STOP",),
+    FinishKind.LENGTH: ("MAX_TOKENS", "CONTINUATION"),
+    FinishKind.CONTENT_FILTER: (
+        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"),
+        *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
+        *LIVE_BLOCKED,
+    ),
+    FinishKind.PAUSE: ("STOP",),
+    FinishKind.MALFORMED: (
+        *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
+        "MISSING_THOUGHT_SIGNATURE",
+    ),
+    FinishKind.ERROR: ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "RESPONSE_REJECTED", "MAX_REGENERATION_REACHED"),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -94,7 +139,64 @@ def _in_parts(parts: list[Wire]) -> list[FoundCall]:
 
 
 def _is_call(part: Wire) -> bool:
-    return pick(part, "functionCall", "function_call") is not None or "name" in part or "args" in part
+    return pick(part, "functionCall", "function_call") is not None or is_flat_call(part, "args")
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read the ``functionResponse`` parts of a content, a single one, or a Live client's ``toolResponse``."""
+    live = as_dict(pick(message, "toolResponse", "tool_response"))
+    if live is None:
+        return results_in_blocks(as_dict(message.get("content")) or message, "parts", _result)
+    responses = map(as_dict, as_list(pick(live, "functionResponses", "function_responses")))
+    return [_response_of(response) for response in responses if response is not None]
+
+
+def _result(part: Wire) -> FoundResult | None:
+    response = as_dict(pick(part, "functionResponse", "function_response"))
+    return None if response is None else _response_of(response)
+
+
+def _response_of(response: Wire) -> FoundResult:
+    body = as_dict(response.get("response")) or {}
+    identity, name = response.get("id"), response.get("name")
+    if body.get("error") is not None:
+        return found_result(identity, name, body["error"], fails=True)
+    said = {key: value for key, value in body.items() if key != "error"}
+    output = next((said[key] for key in ("output", "result") if key in said and len(said) == 1), said)
+    pictures = _pictures(response)
+    if pictures:
+        told = [] if output in ("", {}) else [{"type": "text", "text": lenient_text(output)}]
+        output = [*told, *pictures]
+    return found_result(identity, name, output, fails=False)
+
+
+def _pictures(response: Wire) -> list[Wire]:
+    parts = [part for item in as_list(response.get("parts")) if (part := as_dict(item))]
+    inline = [as_dict(pick(part, "inlineData", "inline_data")) for part in parts]
+    return [picture(one.get("data"), pick(one, "mimeType", "mime_type")) for one in inline if one is not None]
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read ``toolCall`` and ``executableCode`` parts; a Live message's ``toolCall`` names no type."""
+    call = as_dict(pick(block, "toolCall", "tool_call"))
+    name = None if call is None else as_text(pick(call, "toolType", "tool_type"))
+    if call is not None and name is not None:
+        return ServerCall("toolCall", name, as_text(call.get("id")), None)
+    code = as_dict(pick(block, "executableCode", "executable_code"))
+    return None if code is None else ServerCall("executableCode", "code_execution", as_text(code.get("id")), None)
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the finish reason of a response's first candidate, or of a candidate; or why the prompt was refused."""
+    blocked = block_reason(message)
+    if blocked is not None:
+        return FoundFinish(blocked, FinishKind.CONTENT_FILTER)
+    live = live_reason(message)
+    if live is not None:
+        return FoundFinish(live)
+    candidates = (candidate for item in as_list(message.get("candidates")) if (candidate := as_dict(item)))
+    reason = word(next(candidates, message), "finishReason", "finish_reason")
+    return None if reason is None else FoundFinish(reason)
 
 
 def open_stream(drafts: Drafts) -> Stream:
@@ -132,7 +234,13 @@ def _response(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")
-HAS_PARALLEL: Final = False
+TRAITS: Final = Traits(
+    has_parallel=False,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=True,
+    result_names=ResultNames.REQUIRED,
+)
 _NO_STRICT: Final = "is strict by the request: build_request asks for its mode VALIDATED"
 _DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 _READ: Final = frozenset(
@@ -204,11 +312,17 @@ def import_choice(value: Any) -> ToolChoice | None:
 
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
     """Give the request's fields: all declarations are one tool."""
-    fields: Wire = {"tools": grouped(tools)}
+    fields: Wire = {"tools": _grouped(tools)}
     return fields if choice is None else {**fields, "toolConfig": choice}
 
 
-def grouped(tools: list[Wire]) -> list[Wire]:
+def read_request(body: Wire) -> WireRequest:
+    """Read ``tools`` and ``toolConfig``, or the SDK's ``config`` that holds them."""
+    fields = as_dict(body.get("config")) or body
+    return WireRequest(fields.get("tools"), pick(fields, "toolConfig", "tool_config"))
+
+
+def _grouped(tools: list[Wire]) -> list[Wire]:
     """Put declarations into the one tool that holds them, beside tools of other kinds."""
     declarations = [tool for tool in tools if "name" in tool]
     others = [tool for tool in tools if "name" not in tool]

@@ -8,10 +8,26 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of, read_word, text
 from toolrelay.formats._content import Block, Text
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._indexed import Blocks
 from toolrelay.formats._output import call_id, error_text, shown_blocks, value_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    refuse_all,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result, results_in_blocks
+from toolrelay.formats._served import ServerCall, served
 from toolrelay.formats._stream import Drafts, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
 from toolrelay.formats._written import Cut, WrittenCall
@@ -28,6 +44,21 @@ CUT_OFF: Final = frozenset({"incomplete", "requires_continuation", "budget_excee
 DISOWNED: Final = frozenset({"failed", "cancelled"})
 #: what is there may not be whole, and will be read again
 GOING_ON: Final = frozenset({"queued", "in_progress"})
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("interaction", "steps", "step", "content", "delta"),
+    texts=("content", "text", "thinking", "summary"),
+    turns=("input",),
+)
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("completed", "idle"),
+    FinishKind.TOOL_CALLS: ("requires_action",),
+    FinishKind.LENGTH: ("incomplete", "requires_continuation", "budget_exceeded"),
+    FinishKind.CONTENT_FILTER: ("incomplete",),
+    FinishKind.PAUSE: ("completed",),
+    FinishKind.ERROR: ("failed", "cancelled"),
+    FinishKind.MALFORMED: ("failed",),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -40,7 +71,7 @@ def find_call(payload: Wire) -> FoundCall | None:
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read the steps of an interaction, or a single step."""
     if "steps" not in message:
-        call = find_call(message) if "type" in message or "name" in message else None
+        call = find_call(message) if "type" in message or is_flat_call(message, "arguments") else None
         return [] if call is None else [call]
     steps = [step for item in as_list(message["steps"]) if (step := as_dict(item))]
     calls = [call for step in steps if "type" in step and (call := find_call(step)) is not None]
@@ -56,6 +87,29 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 def _cut(status: str | None) -> str:
     return f"the call is truncated: the interaction is incomplete, its status is {status!r}"
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read the ``function_result`` steps of an interaction, or a single one."""
+    return results_in_blocks(message, "steps", _result)
+
+
+def _result(step: Wire) -> FoundResult | None:
+    if step.get("type") != "function_result":
+        return None
+    fails = bool(step.get("is_error"))
+    return found_result(step.get("call_id"), step.get("name"), step.get("result"), fails=fails)
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read any other step that is a call."""
+    return None if block.get("type") == "function_call" else served(block, "_call")
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the status of an interaction, or of a stream's event that tells it."""
+    reason = word(as_dict(message.get("interaction")) or message, "status")
+    return None if reason is None else FoundFinish(reason)
 
 
 class Stream:
@@ -125,7 +179,13 @@ def _function_result(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_.:-", 128, first="a-zA-Z_")
-HAS_PARALLEL: Final = False
+TRAITS: Final = Traits(
+    has_parallel=False,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=True,
+    result_names=ResultNames.OPTIONAL,
+)
 _NO_STRICT: Final = "is strict by the request: build_request asks for its mode VALIDATED"
 _READ: Final = frozenset({"parameters"})
 
@@ -172,6 +232,12 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     """Give the request's fields."""
     fields: Wire = {"tools": tools}
     return fields if choice is None else {**fields, "generation_config": {"tool_choice": choice}}
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read ``tools``, and the choice inside ``generation_config``."""
+    config = as_dict(pick(body, "generation_config", "generationConfig")) or {}
+    return WireRequest(body.get("tools"), config.get("tool_choice"))
 
 
 def _shown(block: Block) -> Wire:

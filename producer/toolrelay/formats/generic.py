@@ -9,8 +9,13 @@ from toolrelay.choices import ToolChoice
 from toolrelay.formats import openai_chat
 from toolrelay.formats._arguments import read_arguments
 from toolrelay.formats._choices import Encode, WireChoice
+from toolrelay.formats._finish import FinishWords, FoundFinish
+from toolrelay.formats._flat import ARGUMENT_KEYS, is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._output import call_id, text_of, wire_name
-from toolrelay.formats._protocol import FoundCall, Wire, pick
+from toolrelay.formats._protocol import FoundCall, Places, ResultNames, Traits, Wire, WireRequest, pick, word
+from toolrelay.formats._results import FoundResult, found_result
+from toolrelay.formats._served import ServerCall
 from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
 from toolrelay.formats._written import Cut, WrittenCall
@@ -18,8 +23,9 @@ from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import as_is
 
-#: where arguments stand, in the order in which they are looked for
-ARGUMENT_KEYS: Final = ("arguments", "parameters", "input", "args")
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(holders=(), texts=("content", "text"), turns=())
+FINISH_WORDS: Final[FinishWords] = {}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -33,8 +39,27 @@ def find_call(payload: Wire) -> FoundCall | None:
 
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read a single call: a message of an unknown format cannot be taken apart."""
-    call = find_call(message) if "name" in message else None
+    call = find_call(message) if "name" in message and is_flat_call(message, *ARGUMENT_KEYS) else None
     return [] if call is None else [call]
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read a single result, as ``format_results`` writes it."""
+    if "tool_call_id" not in message or "is_error" not in message or "role" in message:
+        return []
+    fails = bool(message["is_error"])
+    return [found_result(message["tool_call_id"], message.get("name"), message.get("content"), fails=fails)]
+
+
+def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # nobody is there to run any
+    """Find none."""
+    return None
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the reason under one of the usual keys."""
+    reason = word(message, "finish_reason", "stop_reason", "finishReason", "stopReason", "status")
+    return None if reason is None else FoundFinish(reason)
 
 
 def open_stream(drafts: Drafts) -> WholeMessages:
@@ -56,7 +81,13 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
-HAS_PARALLEL: Final = True
+TRAITS: Final = Traits(
+    has_parallel=True,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.OPTIONAL,
+)
 _SCHEMA_KEYS: Final = ("input_schema", "inputSchema", "parameters", "args_schema")
 
 
@@ -88,6 +119,11 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the request's fields as OpenAI Chat has them."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read the request's fields as OpenAI Chat has them."""
+    return openai_chat.read_request(body)
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

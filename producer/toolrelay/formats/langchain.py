@@ -15,9 +15,25 @@ from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
 from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._content import Block, Text
 from toolrelay.formats._deltas import Deltas
+from toolrelay.formats._finish import FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._output import call_id, shown_blocks, text_of, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    refuse_all,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result, picture
+from toolrelay.formats._served import ServerCall, served
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
@@ -43,6 +59,14 @@ _DISOWNED: Final = (
 _PAUSED: Final = anthropic.PAUSED
 _KNOWN: Final = _FINISHED | _CUT_OFF | _DISOWNED | _PAUSED
 _INVALID: Final = "invalid_tool_call"
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("data", "kwargs", "content"),
+    texts=("content", "text", "thinking", "reasoning"),
+    turns=("messages",),
+)
+#: written as Chat's; what is read are the words of whatever model stands behind
+FINISH_WORDS: Final[FinishWords] = openai_chat.FINISH_WORDS
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -63,8 +87,8 @@ def find_call(payload: Wire) -> FoundCall | None:
 
 def find_calls(message: Wire) -> list[FoundCall]:
     """Read an ``AIMessage`` in any of its forms (dumped, serialised), or a single call."""
-    message = as_dict(pick(message, "kwargs", "data")) or message
-    if "args" in message or message.get("type") in ("tool_call", _INVALID):
+    message = _unwrapped(message)
+    if message.get("type") in ("tool_call", _INVALID) or ("args" in message and is_flat_call(message, "args")):
         alone = find_call(message)
         return [] if alone is None else [alone]
     reason = _reason_of(message)
@@ -103,6 +127,41 @@ def _in_chunks(message: Wire) -> list[FoundCall]:
     Stream(drafts).feed_chunk(message)
     drafts.seal_all()
     return [draft.call for draft in sorted(drafts.sealed, key=lambda draft: draft.place)]
+
+
+def _unwrapped(message: Wire) -> Wire:
+    """Give the message inside of what ``dumpd`` or ``message_to_dict`` wrote."""
+    return as_dict(pick(message, "kwargs", "data")) or message
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read a ``ToolMessage`` in any of its forms."""
+    message = _unwrapped(message)
+    if message.get("type") != "tool":
+        return []
+    content = message.get("content")
+    value = [_block_of(item) for item in content] if isinstance(content, list) else content
+    fails = message.get("status") == "error"
+    return [found_result(message.get("tool_call_id"), message.get("name"), value, fails=fails)]
+
+
+def _block_of(item: Any) -> Any:
+    part = as_dict(item)
+    if part is None or part.get("type") != "image" or not isinstance(part.get("base64"), str):
+        return item
+    return picture(part["base64"], part.get("mime_type"))
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read ``server_tool_call`` blocks, and the providers' own in the content that LangChain passes on."""
+    kind = block.get("type")
+    return None if kind in ("tool_call", _INVALID, "tool_use", "function_call") else served(block, "_call", "_use")
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read what the model said to LangChain."""
+    reason = word(as_dict(_unwrapped(message).get("response_metadata")) or {}, *_REASONS)
+    return None if reason is None else FoundFinish(reason)
 
 
 def _listed(message: Wire) -> list[FoundCall]:
@@ -147,7 +206,7 @@ class Stream:
 
     def feed(self, event: Wire) -> None:
         """Read one chunk, or a whole message where a model does not stream."""
-        message = as_dict(pick(event, "kwargs", "data")) or event
+        message = _unwrapped(event)
         kind = message.get("type")
         if kind in ("ai", "AIMessage"):
             self._drafts.take(message, find_calls)
@@ -215,7 +274,13 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
-HAS_PARALLEL: Final = True
+TRAITS: Final = Traits(
+    has_parallel=True,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.OPTIONAL,
+)
 
 
 def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
@@ -268,6 +333,11 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the arguments of ``bind_tools``."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read the arguments of ``bind_tools``."""
+    return openai_chat.read_request(body)
 
 
 def _shown(block: Block) -> Wire:

@@ -11,10 +11,25 @@ from typing import Any, Final
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._blocks import calls_in_content
 from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of
-from toolrelay.formats._content import as_block, content_of
+from toolrelay.formats._content import Media, as_block, content_of
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._output import call_id, text_of, value_of
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result, results_in_blocks
+from toolrelay.formats._served import ServerCall
 from toolrelay.formats._stream import Drafts, WholeMessages
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
 from toolrelay.formats._written import Cut, WrittenCall
@@ -24,6 +39,18 @@ from toolrelay.schemas.export import as_is
 
 _RPC_ID: Final = "jsonrpc_id"
 _SAMPLING: Final = "sampling"
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(holders=("content",), texts=("content", "text"), turns=("messages",))
+#: how a sampled turn ends
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("endTurn", "stopSequence"),
+    FinishKind.TOOL_CALLS: ("toolUse",),
+    FinishKind.LENGTH: ("maxTokens",),
+    FinishKind.CONTENT_FILTER: ("endTurn",),
+    FinishKind.PAUSE: ("endTurn",),
+    FinishKind.MALFORMED: ("endTurn",),
+    FinishKind.ERROR: ("endTurn",),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -46,7 +73,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if result is not None and "method" not in message:  # a client's answer, in which a sampled turn may stand
         return find_calls(result) if "content" in result else []
     if "content" not in message:
-        is_call = pick(message, "method", "params", "name", "arguments") is not None
+        is_call = pick(message, "method", "params") is not None or is_flat_call(message, "arguments")
         call = find_call(message) if is_call else None
         return [] if call is None else [call]
     calls = calls_in_content(message, _block)
@@ -58,6 +85,59 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 def _block(block: Wire) -> FoundCall | None:
     return find_call(block) if block.get("type") == "tool_use" else None
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read a ``CallToolResult``, a JSON-RPC response that holds one or an error, or the blocks that answer sampling."""
+    if "jsonrpc" not in message:
+        return results_in_blocks(message, "content", _sampled) or _answers(message, is_flagged=True)
+    identity = message.get("id")
+    metadata = {} if identity is None or isinstance(identity, bool) else {_RPC_ID: identity}
+    error = as_dict(message.get("error"))
+    if error is not None:
+        return [found_result(identity, None, error.get("message"), fails=True, metadata=metadata)]
+    found = _answers(as_dict(message.get("result")) or {}, is_flagged=False)
+    return [one._replace(call_id=identity, metadata=metadata) for one in found]
+
+
+def _answers(answer: Wire, *, is_flagged: bool) -> list[FoundResult]:
+    """Read a ``CallToolResult``; outside of a response only its own members tell it from a model's turn."""
+    is_known = pick(answer, "isError", "is_error", "structuredContent", "structured_content") is not None
+    is_plain = not is_flagged and isinstance(answer.get("content"), list)
+    if "role" in answer or "tool_call_id" in answer or not (is_known or is_plain):
+        return []
+    return [_result(answer, None)]
+
+
+def _sampled(block: Wire) -> FoundResult | None:
+    if block.get("type") != "tool_result" or "toolUseId" not in block:
+        return None
+    return _result(block, block["toolUseId"])._replace(metadata={_SAMPLING: True})
+
+
+def _result(answer: Wire, identity: Any) -> FoundResult:
+    return found_result(identity, None, _value(answer), fails=bool(pick(answer, "isError", "is_error")))
+
+
+def _value(answer: Wire) -> Any:
+    """Give the one output that a result holds: what is structured, else its content; both where one is a picture."""
+    structured = pick(answer, "structuredContent", "structured_content")
+    content = answer.get("content")
+    if structured is None:
+        return content
+    has_media = any(isinstance(block, Media) for block in content_of(content) or ())
+    return {"content": content, "structuredContent": structured} if has_media else structured
+
+
+def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # a server's own calls are its own business
+    """Find none."""
+    return None
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the stop reason of a sampling answer."""
+    reason = word(message, "stopReason", "stop_reason")
+    return None if reason is None else FoundFinish(reason)
 
 
 class Session(WholeMessages):
@@ -105,7 +185,13 @@ def _sampling_result(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9._-", 128)
-HAS_PARALLEL: Final = False
+TRAITS: Final = Traits(
+    has_parallel=False,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.NONE,
+)
 _READ: Final = frozenset({"inputSchema", "input_schema", "outputSchema", "output_schema"})
 
 
@@ -142,6 +228,12 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:  # noqa: ARG001 # has no such switch
     """Give the fields of a sampling request."""
     return {"tools": tools} if choice is None else {"tools": tools, "toolChoice": choice}
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read the fields of a sampling request, or the answer to ``tools/list``; in JSON-RPC or out of it."""
+    fields = as_dict(pick(body, "params", "result")) or body
+    return WireRequest(fields.get("tools"), pick(fields, "toolChoice", "tool_choice"))
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

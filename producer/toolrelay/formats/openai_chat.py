@@ -13,9 +13,25 @@ from toolrelay.choices import ToolChoice
 from toolrelay.formats import _choices
 from toolrelay.formats._choices import Encode, WireChoice
 from toolrelay.formats._deltas import Deltas
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import ARGUMENT_KEYS, is_definition, is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._output import call_id, flagless_text, wire_name
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    refuse_all,
+    word,
+)
+from toolrelay.formats._results import FoundResult, found_result
+from toolrelay.formats._served import ServerCall
 from toolrelay.formats._stream import Drafts, StreamFault, fault_of
 from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
 from toolrelay.formats._written import Cut, WrittenCall
@@ -38,6 +54,24 @@ _LEGACY: Final = "legacy_function_call"
 #: what must go back with the call: Gemini's thought signatures, in ``google.thought_signature``
 #: https://ai.google.dev/gemini-api/docs/thought-signatures
 _EXTRA: Final = "extra_content"
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("choices", "message", "delta", "content"),
+    texts=("content", "text", "thinking", "reasoning", "reasoning_content", "refusal"),
+    turns=("messages",),
+)
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("stop",),
+    FinishKind.TOOL_CALLS: ("tool_calls", "function_call"),
+    FinishKind.LENGTH: ("length", "max_tokens", "model_length"),
+    FinishKind.CONTENT_FILTER: ("content_filter",),
+    FinishKind.PAUSE: ("stop",),
+    FinishKind.MALFORMED: ("stop", "function_call_filter"),
+    FinishKind.ERROR: (
+        *("stop", "error", "cancelled", "canceled", "abort", "aborted"),
+        "insufficient_system_resource",
+    ),
+}
 _FUNCTION: Final = CallKind.FUNCTION  # a name of the module is found sooner than a member of an enum
 #: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
 MAX_CHOICES: Final = 1000
@@ -171,9 +205,7 @@ def _in_message(message: Wire) -> list[FoundCall]:
     legacy = as_dict(message.get("function_call"))
     if legacy is not None:
         return [FoundCall(legacy.get("name"), legacy.get("arguments"), metadata={_LEGACY: True}, raw=legacy)]
-    if "function" in message or "custom" in message or "name" in message or "arguments" in message:
-        return _alone(message)
-    return []
+    return [find_call(message)] if _is_call(message) else []
 
 
 def entries_of(calls: Any) -> list[Any]:
@@ -190,10 +222,37 @@ def _in_list(item: Any) -> FoundCall:
     return FoundCall(None, raw=item) if payload is None else find_call(payload)
 
 
-def _alone(payload: Wire) -> list[FoundCall]:
-    if "role" in payload:  # a message may have a "name": its author's
+def _is_call(payload: Wire) -> bool:
+    """Whether this is a call outside of a message; messages and definitions have names, too."""
+    if "role" in payload:
+        return False
+    function = as_dict(payload.get("function"))
+    if function is not None:
+        return not is_definition(function)
+    custom = as_dict(payload.get("custom"))
+    return is_flat_call(payload, *ARGUMENT_KEYS) if custom is None else "input" in custom
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read a ``role: tool`` message, the deprecated ``role: function``, or Ollama's with ``tool_name``."""
+    role = message.get("role")
+    if role not in ("tool", "function") or message.get("type") == "tool":
         return []
-    return [find_call(payload)]
+    identity, name = message.get("tool_call_id"), pick(message, "name", "tool_name")
+    metadata = {_LEGACY: True} if role == "function" else {}
+    return [found_result(identity, name, message.get("content"), fails=False, is_marked=True, metadata=metadata)]
+
+
+def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # Chat's servers run nothing
+    """Find none."""
+    return None
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the finish reason of a completion's first choice, of a choice, or of Ollama's message."""
+    choices = (choice for item in as_list(message.get("choices")) if (choice := as_dict(item)))
+    reason = word(next(choices, message), "finish_reason", "done_reason")
+    return None if reason is None else FoundFinish(reason)
 
 
 def _inside(entry: Wire) -> tuple[CallKind, Wire]:
@@ -320,7 +379,13 @@ def _message(result: NormalizedToolResult) -> Wire:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
-HAS_PARALLEL: Final = True
+TRAITS: Final = Traits(
+    has_parallel=True,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.NONE,
+)
 _READ: Final = frozenset({"parameters"})
 
 
@@ -361,6 +426,15 @@ def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wir
     if choice is not None:
         fields["tool_choice"] = choice
     return fields if parallel is None else {**fields, "parallel_tool_calls": parallel}
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read the request's fields; without ``tools`` the deprecated ``functions`` and ``function_call`` count."""
+    parallel = body.get("parallel_tool_calls")
+    tools, choice = body.get("tools"), body.get("tool_choice")
+    if tools is None:
+        tools, choice = body.get("functions"), pick(body, "tool_choice", "function_call")
+    return WireRequest(tools, choice, parallel if isinstance(parallel, bool) else None)
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:

@@ -14,10 +14,26 @@ from toolrelay.choices import ToolChoice
 from toolrelay.formats import _choices, openai_chat
 from toolrelay.formats import _responses_outputs as outputs
 from toolrelay.formats._choices import Encode, WireChoice
+from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats._flat import is_flat_call
+from toolrelay.formats._ids import ANY_IDS
 from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, cut_off, pick, refuse_all, word
+from toolrelay.formats._protocol import (
+    FoundCall,
+    Places,
+    ResultNames,
+    Traits,
+    Wire,
+    WireRequest,
+    cut_off,
+    pick,
+    refuse_all,
+    word,
+)
 from toolrelay.formats._responses_calls import item_of, stream_of
 from toolrelay.formats._responses_stream import Stream
+from toolrelay.formats._results import FoundResult, results_in_blocks
+from toolrelay.formats._served import ServerCall, served
 from toolrelay.formats._stream import Drafts
 from toolrelay.formats._text import as_text
 from toolrelay.formats._tools import (
@@ -38,6 +54,21 @@ from toolrelay.schemas.export import to_openai
 #: https://platform.openai.com/docs/api-reference/responses/object#responses/object-status
 CUT_OFF: Final = frozenset({"incomplete"})
 DISOWNED: Final = frozenset({"failed", "cancelled"})
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("response", "output", "item", "message", "content"),
+    texts=("content", "text", "refusal", "summary"),
+    turns=("input",),
+)
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("completed",),
+    FinishKind.TOOL_CALLS: ("completed",),
+    FinishKind.LENGTH: ("incomplete", "max_output_tokens"),
+    FinishKind.CONTENT_FILTER: ("incomplete",),
+    FinishKind.PAUSE: ("completed",),
+    FinishKind.ERROR: ("failed", "cancelled"),
+    FinishKind.MALFORMED: ("failed",),
+}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -89,7 +120,9 @@ def _shell(item: Wire) -> FoundCall | None:
 
 
 def _local_shell(item: Wire) -> FoundCall:
-    return FoundCall("local_shell", _action(item.get("action")), kind=CallKind.LOCAL_SHELL)
+    found = FoundCall("local_shell", _action(item.get("action")), kind=CallKind.LOCAL_SHELL)
+    found.other_id = item.get("id")  # its output may name either
+    return found
 
 
 def _apply_patch(item: Wire) -> FoundCall:
@@ -134,7 +167,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     """Read a response, the last event of its stream, or a single item."""
     response = as_dict(message.get("response")) or message
     if "output" not in response:
-        call = find_call(response) if "type" in response or "name" in response else None
+        call = find_call(response) if "type" in response or is_flat_call(response, "arguments") else None
         return [] if call is None else [call]
     items = [item for entry in as_list(response["output"]) if (item := as_dict(entry))]
     calls = [call for item in items if "type" in item and (call := find_call(item)) is not None]
@@ -144,6 +177,24 @@ def find_calls(message: Wire) -> list[FoundCall]:
     elif status in CUT_OFF and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
         cut_off(calls, "the call is truncated: the response is incomplete")
     return calls
+
+
+def find_results(message: Wire) -> list[FoundResult]:
+    """Read the ``…_output`` items of a response, or a single one."""
+    response = as_dict(message.get("response")) or message
+    return results_in_blocks(response, "output", outputs.result_of)
+
+
+def find_server_call(block: Wire) -> ServerCall | None:
+    """Read the items of tools that OpenAI runs, and its requests for approval."""
+    found = served(block, "_call", "_approval_request", "program")
+    return None if found is None or find_call(block) is not None else found
+
+
+def find_finish(message: Wire) -> FoundFinish | None:
+    """Read the status of a response, or of the response in a stream's event."""
+    reason = word(as_dict(message.get("response")) or message, "status")
+    return None if reason is None else FoundFinish(reason)
 
 
 def open_stream(drafts: Drafts) -> Stream:
@@ -157,7 +208,13 @@ def format_results(results: Sequence[NormalizedToolResult]) -> list[Wire]:
 
 
 TOOL_NAMES: Final = Alphabet("a-zA-Z0-9_-", 64)
-HAS_PARALLEL: Final = True
+TRAITS: Final = Traits(
+    has_parallel=True,
+    can_forbid_tools=True,
+    forces_while_thinking=True,
+    is_strict_by_request=False,
+    result_names=ResultNames.NONE,
+)
 _NAMESPACE: Final = Unread("description", "the namespace's own has no place in a tool's definition")
 _READ: Final = frozenset({"parameters", "output_schema"})
 
@@ -209,6 +266,11 @@ def import_choice(value: Any) -> ToolChoice | None:
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:
     """Give the request's fields, which are Chat's."""
     return openai_chat.request_fields(tools, choice, parallel)
+
+
+def read_request(body: Wire) -> WireRequest:
+    """Read the request's fields, which are Chat's."""
+    return openai_chat.read_request(body)
 
 
 def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
