@@ -82,16 +82,18 @@ def read_calls(
 ) -> list[NormalizedToolRequest]:
     """Read every call that the client has to run, in the model's order, out of what a provider sent.
 
-    ``message`` is an SDK's object, a dict, JSON text, or a list of messages, items, blocks or calls; in a list, calls
-    that a later entry answers are done and left out. Calls that the provider runs itself never come out. A call that
-    must not run carries its ``problem`` and takes no sibling along; a message without calls gives ``[]``. ``names`` (a
-    mapping of wire names to tool names, or ``ExportedTools.names``) turns the names back. ``text_calls`` also reads
-    calls that a model wrote into its text, in ``<tool_call>`` tags, where a Chat message has no others.
+    ``message`` is an SDK's object, a dict, JSON text, a list of messages, items, blocks or calls, or the body of a
+    request, which is read as its conversation; calls that are answered there are done and left out. Calls that the
+    provider runs itself never come out. A call that must not run carries its ``problem`` and takes no sibling along; a
+    message without calls gives ``[]``. ``names`` (a mapping of wire names to tool names, or ``ExportedTools.names``)
+    turns the names back. ``text_calls`` also reads calls that a model wrote into its text, in ``<tool_call>`` tags,
+    where a Chat message has no others.
 
     >>> [call.tool_name for call in read_calls('{"tool_calls": [{"function": {"name": "clock", "arguments": ""}}]}')]
     ['clock']
 
-    Raises ``InvalidPayloadError`` for what is no message.
+    Raises ``InvalidPayloadError`` for what is no message, and for one that has calls, but another format's than
+    ``provider_format``.
     """
     chosen = None if provider_format is None else format_named(provider_format)
     decode = decoder_of(names)

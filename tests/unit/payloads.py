@@ -20,6 +20,10 @@ WHOLE = [entry for entry in INDEX if entry["form"] == "whole"]
 STREAMS = [entry for entry in INDEX if entry["form"] == "stream"]
 
 
+def files_on_disk() -> set[str]:
+    return {path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.rglob("*") if path.is_file()}
+
+
 def load(name: str) -> Any:
     return json.loads((PAYLOADS / name).read_text())
 

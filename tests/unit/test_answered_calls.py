@@ -210,6 +210,10 @@ NO_CALLS: dict[str, Any] = {
     "MCP's definition": {"name": "z", "inputSchema": {"type": "object"}},
     "Gemini's definition": {"name": "z", "parametersJsonSchema": {"type": "object"}},
     "the deprecated definition": {"name": "z", "parameters": {"type": "OBJECT", "properties": {}}},
+    "a call that OpenAI runs": {"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}"},
+    "a call that Anthropic runs": {"type": "server_tool_use", "id": "s", "name": "f", "input": {}},
+    "a call of Anthropic's connector": {"type": "mcp_tool_use", "id": "s", "name": "f", "input": {}},
+    "a call that LangChain does not run": {"type": "server_tool_call", "id": "s", "name": "f", "args": {}},
     "Bedrock's definition": {"toolSpec": {"name": "z", "inputSchema": {"json": {"type": "object"}}}},
 }
 

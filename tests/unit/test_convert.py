@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from tests.support.command_line import chat_message
 from tests.unit.payloads import INDEX, PAYLOADS, WHOLE, format_of, load
-from toolrelay import NormalizedToolResult, ProviderFormat, format_results, read_calls
-from toolrelay.conversion import convert_calls
-from toolrelay.proxy import read_results
+from toolrelay import NormalizedToolRequest, NormalizedToolResult, ProviderFormat, format_results, read_calls
+from toolrelay.conversion import convert_calls, convert_results
+from toolrelay.proxy import format_calls, read_results
 from toolrelay.reading import read_payload
 from toolrelay_worker import cli
 from toolrelay_worker.cli import exits
@@ -222,6 +222,90 @@ class TestResults:
         (message,) = json.loads(ended.stdout)
         (content,) = message["content"][0]["toolResult"]["content"]
         assert content == {"image": {"format": "png", "source": {"bytes": "aGk="}}}
+
+    def test_a_failures_picture_is_told(self) -> None:
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+        block = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [picture]}
+
+        ended = run("convert results --to anthropic -", {"role": "user", "content": [block]})
+
+        assert ended.code == 1
+        assert ended.stderr == "toolrelay: lost: 't1': image: a failure is told in words: it is described\n"
+
+    @pytest.mark.parametrize("identity", ["text", "content", "c1"])
+    def test_an_id_without_a_place_is_told_whatever_else_it_spells(self, identity: str) -> None:
+        ended = run("convert results --to mcp -", {"role": "tool", "tool_call_id": identity, "content": "noon"})
+
+        assert ended.code == 1
+        assert ended.stderr == f"toolrelay: lost: {identity!r}: id: {identity!r} is not on the wire\n"
+
+    def test_an_id_that_is_rewritten_is_told(self) -> None:
+        ended = run("convert results --to anthropic -", {"role": "tool", "tool_call_id": "a.b:0", "content": "noon"})
+
+        assert ended.code == 1
+        assert ended.stderr == "toolrelay: lost: 'a.b:0': id: 'a.b:0' is 'esc-a-2eb-3a0' on the wire\n"
+
+    def test_gemini_without_ids_loses_none_at_home_and_is_given_one_elsewhere(self) -> None:
+        answers = [{"functionResponse": {"name": "f", "response": {"output": place}}} for place in range(2)]
+
+        home, away = (run(f"convert results --to {to} -", {"parts": answers}) for to in ("gemini", "anthropic"))
+
+        assert (home.code, home.stderr, home.answer) == (0, "", [{"role": "user", "parts": answers}])
+        assert away.code == 1
+        told = "the result does not say which call it answers; it is written under"
+        assert away.stderr == "".join(f"toolrelay: lost: 'f': id: {told} 'result_{n}'\n" for n in range(2))
+
+    def test_a_response_of_mcp_stays_one(self) -> None:
+        answer = {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "result": {"content": [{"type": "text", "text": "noon"}], "isError": False},
+        }
+
+        ended = run("convert results --to mcp -", answer)
+
+        assert (ended.code, ended.stderr, ended.answer) == (0, "", [answer])
+
+    def test_a_text_that_looks_like_an_empty_name_is_no_loss(self) -> None:
+        ended = run("convert results --to anthropic -", {**ANSWER, "content": '{"name": ""}'})
+
+        assert (ended.code, ended.stderr) == (0, "")
+
+    def test_a_name_is_missed_where_the_wire_has_a_place_for_it(self) -> None:
+        ended = run("convert results --to langchain -", ANSWER)
+
+        assert ended.code == 1
+        assert "'c1': name: the result does not say whose it is" in ended.stderr
+
+    def test_a_conversation_may_be_the_body_of_a_request(self) -> None:
+        ended = run("convert results --to langchain -", {"model": "m", "messages": [CALL, ANSWER]})
+
+        assert (ended.code, ended.answer[0]["name"]) == (0, "clock")
+
+    @pytest.mark.parametrize("source", FORMATS)
+    @pytest.mark.parametrize("target", FORMATS)
+    @pytest.mark.parametrize("is_good", [True, False])
+    def test_every_loss_is_one_that_can_be_seen(
+        self, source: ProviderFormat, target: ProviderFormat, is_good: bool
+    ) -> None:
+        outcome: dict[str, Any] = {"output": "noon"} if is_good else {"error": "broken", "error_category": "timeout"}
+        turn = format_calls([NormalizedToolRequest(tool_name="clock", provider_call_id="c1")], source)
+        (call,) = read_calls(turn, source)
+        result = NormalizedToolResult(
+            tool_call_id="c1",
+            tool_name="clock",
+            provider_call_id="c1",
+            provider_metadata=call.provider_metadata,
+            success=is_good,
+            **outcome,
+        )
+
+        done = convert_results([*turn, *format_results([result], source)], target)
+
+        lost = [loss.what for loss in done.losses]
+        (back,) = read_results(done.value)
+        assert (back.success, back.output, back.error) == (is_good, result.output, result.error)
+        assert lost == ([] if back.provider_call_id == "c1" else ["id"])
 
     def test_text_that_reads_as_a_failure_is_told(self) -> None:
         block = {"type": "tool_result", "tool_use_id": "t1", "content": "Error: is what it is called"}

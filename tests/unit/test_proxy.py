@@ -281,9 +281,6 @@ results = st.builds(
 @settings(max_examples=15, deadline=None)
 @given(result=results)
 def test_a_text_result_is_read_back(provider_format: ProviderFormat, result: NormalizedToolResult) -> None:
-    if provider_format is ProviderFormat.UNKNOWN:
-        return  # nobody's shape
-
     (found,) = read_results(format_results([result], provider_format))
 
     assert (True, result.output) == (found.success, found.output) or _is_json(result.output)
@@ -293,10 +290,22 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "["))
 
 
-@pytest.mark.parametrize("provider_format", [each for each in ProviderFormat if each is not ProviderFormat.UNKNOWN])
-def test_a_failure_is_read_back_as_one(provider_format: ProviderFormat) -> None:
+@pytest.mark.parametrize(
+    ("provider_format", "kind"),
+    [
+        *((each, CallKind.FUNCTION) for each in ProviderFormat),
+        *((ProviderFormat.OPENAI_RESPONSES, k) for k in CallKind),
+    ],
+)
+def test_a_failure_is_read_back_as_one(provider_format: ProviderFormat, kind: CallKind) -> None:
     result = NormalizedToolResult(
-        tool_call_id="c", tool_name="x", success=False, error="no answer", error_category="timeout", retryable=True
+        tool_call_id="c",
+        tool_name="x",
+        success=False,
+        error="no answer",
+        error_category="timeout",
+        retryable=True,
+        kind=kind,
     )
 
     (found,) = read_results(format_results([result], provider_format))
@@ -307,6 +316,72 @@ def test_a_failure_is_read_back_as_one(provider_format: ProviderFormat) -> None:
         found.error_category,
         found.retryable,
     ) == (False, "no answer", "timeout", True)
+    assert (found.output, found.kind) == (None, kind)
+
+
+#: a whole result, its id, its name where the shape has one, and its output
+WRITTEN: list[tuple[dict[str, Any], str | None, str, Any]] = [
+    (
+        {"type": "tool", "data": {"content": "ok", "type": "tool", "tool_call_id": "c", "status": "success"}},
+        "c", "", "ok",
+    ),
+    (
+        {
+            "lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "ToolMessage"],
+            "kwargs": {"content": "ok", "type": "tool", "tool_call_id": "c", "status": "success"},
+        },
+        "c", "", "ok",
+    ),
+    ({"functionResponse": {"id": "c", "name": "f", "response": {"error": None, "result": 5}}}, "c", "f", 5),
+    ({"functionResponse": {"id": "c", "name": "f", "response": {"error": None, "output": None}}}, "c", "f", None),
+    ({"toolResponse": {"functionResponses": [{"id": "c", "name": "f", "response": {"output": 5}}]}}, "c", "f", 5),
+    ({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "ok"}]}}, "1", "", "ok"),
+    ({"tool_call_id": "c", "name": "f", "content": "ok", "is_error": False}, "c", "f", "ok"),
+    ({"role": "tool", "tool_name": "f", "content": "ok"}, None, "f", "ok"),
+    ({"type": "local_shell_call_output", "id": "c", "output": "ok"}, "c", "", "ok"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "identity", "name", "output"), WRITTEN, ids=range(len(WRITTEN)))
+def test_a_result_is_read_whoever_wrote_it(message: Any, identity: str | None, name: str, output: Any) -> None:
+    (found,) = read_results(message)
+
+    assert (found.success, found.provider_call_id, found.tool_name, found.output) == (True, identity, name, output)
+
+
+@pytest.mark.parametrize(
+    ("message", "metadata"),
+    [
+        ({"jsonrpc": "2.0", "id": 7, "result": {"content": []}}, {"jsonrpc_id": 7}),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "toolUseId": "c", "content": []}]},
+            {"sampling": True},
+        ),
+        ({"role": "function", "name": "f", "content": "ok"}, {"legacy_function_call": True}),
+        (
+            {"type": "tool_result", "tool_use_id": "c", "toolset_name": "browser", "content": "ok"},
+            {"toolset": "browser"},
+        ),
+        (
+            {"type": "function_call_output", "call_id": "c", "output": "ok", "caller": {"type": "program"}},
+            {"caller": {"type": "program"}},
+        ),
+    ],
+)
+def test_what_a_result_has_to_repeat_is_kept(message: Any, metadata: dict[str, Any]) -> None:
+    (found,) = read_results(message)
+
+    assert found.provider_metadata == metadata
+    (written,) = format_results([found])
+    assert read_results(written) == [found]
+
+
+def test_a_remark_that_follows_no_result_is_none() -> None:
+    remark = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Error: no"}]}
+
+    assert read_results([remark]) == []
+    (found,) = read_results([{"type": "function_call_output", "call_id": "c", "output": "ok"}, remark])
+    assert found.success
 
 
 def test_mcps_error_flag_may_be_left_out() -> None:

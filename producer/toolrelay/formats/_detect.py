@@ -137,9 +137,13 @@ def _by_turns(payload: Wire, _: Any) -> Format | None:
     if turns is None:
         return None
     # one level: a body in a body is nobody's, however deep it goes
-    inside = [{**entry, **dict.fromkeys(TURNS)} for turn in turns if (entry := as_dict(turn))]
+    inside = [_without_turns(entry) for turn in turns if (entry := as_dict(turn))]
     plain = next(found for key, found in _PLAIN_TURNS if key in payload)
     return next((found for entry in inside if (found := detect(entry)) not in (Format.OPENAI, Format.UNKNOWN)), plain)
+
+
+def _without_turns(entry: Wire) -> Wire:
+    return {key: value for key, value in entry.items() if key not in TURNS}
 
 
 def _by_tool_call_id(payload: Wire, _: Any) -> Format | None:
@@ -172,7 +176,7 @@ def _by_content(payload: Wire, content: Any) -> Format | None:
             return Format.MCP
         if kind == "tool_use" and pick(payload, "stopReason", "stop_reason") in _SAMPLING_STOPS:
             return Format.MCP
-        if kind in ("output_text", "refusal"):
+        if kind in ("output_text", "input_text", "input_image", "refusal"):
             return Format.OPENAI_RESPONSES
         found = _BY_TYPE.get(kind) if isinstance(kind, str) else None
         if found is not None:

@@ -14,6 +14,8 @@ _NO_CALL: Final = (
     *("role", "content", "parts", "output", "result", "response", "is_error", "isError"),
     *("description", "input_schema", "inputSchema", "args_schema", "parametersJsonSchema", "parameters_json_schema"),
 )
+#: what somebody's flat call may say that it is; other types are messages, results, and calls that are run elsewhere
+_TYPES: Final = (None, "function", "function_call", "tool_call", "tool_use")
 
 
 def is_flat_call(payload: Wire, *keys: str) -> bool:
@@ -21,7 +23,7 @@ def is_flat_call(payload: Wire, *keys: str) -> bool:
 
     A call may come without arguments, but not with another format's: it would be run without them.
     """
-    if any(payload.get(key) is not None for key in _NO_CALL):
+    if payload.get("type") not in _TYPES or any(payload.get(key) is not None for key in _NO_CALL):
         return False
     if any(key in payload for key in keys):
         return not _is_schema(payload.get("parameters"))

@@ -13,10 +13,10 @@ from toolrelay.formats._bodies import turns_of
 from toolrelay.formats._detect import detect
 from toolrelay.formats._flat import ARGUMENT_KEYS
 from toolrelay.formats._json import bounded_integer
-from toolrelay.formats._pending import Located, Pending, results_in
+from toolrelay.formats._pending import Located, LocatedResult, Pending, results_in
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
-from toolrelay.formats._results import FoundResult
+from toolrelay.formats._results import NO_TEXT
 from toolrelay.formats._text_calls import calls_in_text
 from toolrelay.models import ProblemKind, ProviderFormat
 
@@ -44,7 +44,7 @@ def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = F
     return pending.calls
 
 
-def find_results_in(message: Any) -> list[tuple[FoundResult, ProviderFormat]]:
+def find_results_in(message: Any) -> list[LocatedResult]:
     """Find the results in a message, a list of some, or a request's body, in order, whoever's they are.
 
     Raises ``InvalidPayloadError`` for what is no message.
@@ -52,7 +52,14 @@ def find_results_in(message: Any) -> list[tuple[FoundResult, ProviderFormat]]:
     payload = _payload(message)
     turns = turns_of(payload) if isinstance(payload, dict) else payload
     entries = [payload] if turns is None else turns
-    return [found for entry in entries for found in results_in(*payload_of(entry))]
+    found: list[LocatedResult] = []
+    for result, provider_format in (one for entry in entries for one in results_in(*payload_of(entry))):
+        if not result.is_remark:
+            found.append((result, provider_format))
+        elif found and found[-1][0].kind in NO_TEXT:
+            told = found[-1][0]._replace(output=None, error=result.error, category=result.category)
+            found[-1] = told, provider_format
+    return found
 
 
 def conversation_in(value: Any) -> Any:

@@ -40,7 +40,7 @@ class Pending:
     def answer(self, results: Iterable[LocatedResult]) -> None:
         """Let go of the calls that these results answer, each of one."""
         for result, provider_format in results:
-            place = self._place_of(result, provider_format)
+            place = None if result.is_remark else self._place_of(result, provider_format)
             if place is not None:
                 del self.calls[place]
 

@@ -22,7 +22,7 @@ from toolrelay.formats._output import (
 )
 from toolrelay.formats._plain import as_dict, as_list
 from toolrelay.formats._protocol import Wire, pick
-from toolrelay.formats._results import FoundResult, category_of, found_result, picture
+from toolrelay.formats._results import NO_TEXT, FoundResult, category_of, found_result, picture
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: stands where the API demands a screenshot and there is none: one transparent pixel
@@ -39,8 +39,7 @@ def items_for(result: NormalizedToolResult) -> list[Wire]:
     caller = result.provider_metadata.get("caller")
     if caller is not None:
         item["caller"] = caller
-    has_no_text = result.kind in (CallKind.COMPUTER, CallKind.TOOL_SEARCH)
-    return [item] if result.success or not has_no_text else [item, _apology(result)]
+    return [item] if result.success or result.kind not in NO_TEXT else [item, _apology(result)]
 
 
 def _apology(result: NormalizedToolResult) -> Wire:
@@ -134,8 +133,10 @@ _INSIDE: Final = ";base64,"
 
 
 def result_of(item: Wire) -> FoundResult | None:
-    """Read an item that answers a call of the client's; ``None`` for every other."""
+    """Read an item that answers a call of the client's, or a remark behind one; ``None`` for every other."""
     spelled = item.get("type")
+    if spelled == "message":
+        return _remark(item)
     kind = _KINDS.get(spelled) if isinstance(spelled, str) else None
     if kind is None or (kind is CallKind.TOOL_SEARCH and item.get("execution", "client") != "client"):
         return None
@@ -157,6 +158,15 @@ def result_of(item: Wire) -> FoundResult | None:
         return found
     category, text = failure
     return found._replace(output=None, error=text, category=category)
+
+
+def _remark(message: Wire) -> FoundResult | None:
+    """Read what ``_apology`` writes."""
+    content = [_block_of(part) for part in as_list(message.get("content"))]
+    if message.get("role") != "user" or len(content) != 1:
+        return None
+    found = found_result(None, None, content, fails=False, is_marked=True)
+    return None if found.error is None else found._replace(is_remark=True)
 
 
 def _shell_failure(value: Any) -> tuple[ErrorCategory, str] | None:

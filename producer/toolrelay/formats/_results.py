@@ -14,6 +14,8 @@ from toolrelay.models import CallKind
 from toolrelay.outputs import lenient_text
 
 _MARK: Final = "Error: "
+#: kinds of calls whose results have no place for words
+NO_TEXT: Final = frozenset({CallKind.COMPUTER, CallKind.TOOL_SEARCH})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -31,6 +33,8 @@ class FoundResult(NamedTuple):
     """What the provider wants to have echoed, as ``provider_metadata`` has it."""
     described: tuple[str, ...] = ()
     """The kinds of media that a failure came with: a failure is told in words, they are only described."""
+    is_remark: bool = False
+    """Whether this says that the result before it is a failure: its own shape has no place for that."""
 
 
 def found_result(

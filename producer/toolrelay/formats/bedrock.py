@@ -82,8 +82,8 @@ def find_calls(message: Wire) -> list[FoundCall]:
 
 
 def _block(block: Wire) -> FoundCall | None:
-    is_call = pick(block, "toolUse", "tool_use", "toolUseId") is not None or is_flat_call(block, "input")
-    return find_call(block) if is_call else None
+    is_ours = pick(block, "toolUse", "tool_use", "toolUseId") is not None
+    return find_call(block) if is_ours or ("type" not in block and is_flat_call(block, "input")) else None
 
 
 def find_results(message: Wire) -> list[FoundResult]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from toolrelay.definitions import export_tools
-from toolrelay.errors import InvalidCallError, InvalidPayloadError
 from toolrelay.handles import Turn
 from toolrelay.models import ProviderFormat
 from toolrelay.names import NameMap
@@ -52,7 +50,6 @@ def submit(
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
     turn = relay.submit(text, provider_format, names=_names(relay, text, provider_format))
     if not turn:
-        _refuse_other_format(text, provider_format)
         note("the message holds no tool calls")
     if not wait:
         _print_calls(relay, turn, json_)
@@ -71,16 +68,6 @@ def _names(relay: Producer, text: str, provider_format: ProviderFormat | None) -
     """Give the names that the published tools have in the message's format; a message without calls needs none."""
     calls = read_calls(text, provider_format)
     return export_tools(relay.tools(), calls[0].provider_format).names if calls else None
-
-
-def _refuse_other_format(text: str, chosen: ProviderFormat | None) -> None:
-    """Raise ``InvalidPayloadError`` when a message without calls in the ``chosen`` format has some in another."""
-    found = []
-    if chosen is not None:
-        with suppress(InvalidCallError):  # nobody's message, so it may as well be one of the chosen format
-            found = read_calls(text)
-    if found:
-        raise InvalidPayloadError(f"this is no {chosen} message; it looks like {found[0].provider_format}")
 
 
 def _follow(relay: Producer, turn: Turn, timeout: float | None) -> None:
