@@ -231,7 +231,6 @@ def test_what_is_no_call_is_none_where_its_format_is_detected(message: Any) -> N
 
 
 FLAT = {
-    ProviderFormat.OPENAI: "arguments",
     ProviderFormat.OPENAI_RESPONSES: "arguments",
     ProviderFormat.ANTHROPIC: "input",
     ProviderFormat.GEMINI: "args",
@@ -251,3 +250,10 @@ def test_a_flat_call_is_not_run_without_the_arguments_that_it_has(provider_forma
     assert call.arguments == {"a": 1}
     with pytest.raises(InvalidPayloadError, match=f"this is no {provider_format} message; it looks like "):
         read_calls({"name": "f", other: {"a": 1}}, provider_format)
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters", "input", "args"])
+def test_chats_servers_have_arguments_in_many_places(key: str) -> None:
+    (call,) = read_calls({"name": "f", key: {"a": 1}}, "openai")
+
+    assert call.arguments == {"a": 1}

@@ -256,11 +256,8 @@ class TestResults:
         assert away.stderr == "".join(f"toolrelay: lost: 'f': id: {told} 'result_{n}'\n" for n in range(2))
 
     def test_a_response_of_mcp_stays_one(self) -> None:
-        answer = {
-            "jsonrpc": "2.0",
-            "id": 3,
-            "result": {"content": [{"type": "text", "text": "noon"}], "isError": False},
-        }
+        result = {"content": [{"type": "text", "text": "noon"}], "isError": False, "resultType": "complete"}
+        answer = {"jsonrpc": "2.0", "id": 3, "result": result}
 
         ended = run("convert results --to mcp -", answer)
 

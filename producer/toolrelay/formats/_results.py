@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -81,5 +82,6 @@ def results_in_blocks(message: Wire, key: str, read: Callable[[Wire], FoundResul
 
 
 def picture(data: Any, media_type: Any) -> Wire:
-    """Give the block of a picture, as MCP has it."""
-    return {"type": "image", "data": data, "mimeType": media_type}
+    """Give the block of a picture, as MCP has it; Google's and Amazon's own objects hold bytes."""
+    text = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+    return {"type": "image", "data": text, "mimeType": media_type}
