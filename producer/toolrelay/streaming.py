@@ -128,6 +128,14 @@ class StreamingTurn:
         return tuple(self._sorting.in_order())
 
     @property
+    def failure(self) -> str | None:
+        """Why the stream has failed, in which case nothing of it runs; ``None`` if it has not.
+
+        The provider's error event, limits that were exceeded, or events of another format than was named.
+        """
+        return self._sorting.assembler.failure
+
+    @property
     def turn(self) -> Turn:
         """The whole turn; reads the rest of the stream first."""
         for _ in self._events:
@@ -200,6 +208,14 @@ class AsyncStreamingTurn:
     def handles(self) -> tuple[AsyncCallHandle, ...]:
         """The calls enqueued so far, in the model's order."""
         return tuple(self._sorting.in_order())
+
+    @property
+    def failure(self) -> str | None:
+        """Why the stream has failed, in which case nothing of it runs; ``None`` if it has not.
+
+        The provider's error event, limits that were exceeded, or events of another format than was named.
+        """
+        return self._sorting.assembler.failure
 
     async def turn(self) -> AsyncTurn:
         """Give the whole turn; reads the rest of the stream first."""

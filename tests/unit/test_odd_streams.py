@@ -11,6 +11,7 @@ import pytest
 from toolrelay import NormalizedToolRequest, StreamAssembler, read_calls
 from toolrelay.proxy import format_calls
 from toolrelay.reading import read_payload
+from toolrelay.streaming import StreamingTurn
 from toolrelay.streams import read_stream
 
 Wire = dict[str, Any]
@@ -430,6 +431,27 @@ def test_an_event_that_says_nothing_hides_nothing() -> None:
         stream.feed(event)
 
     assert stream.failure is not None
+
+
+class Sender:
+    """What a turn needs of a producer, where nothing is ever sent."""
+
+    def catalogue(self, requests: list[NormalizedToolRequest]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def enqueue(self, requests: list[NormalizedToolRequest]) -> list[Any]:
+        raise NotImplementedError
+
+    def close(self, count: int) -> None:
+        assert count == 0
+
+
+def test_a_turn_that_is_empty_for_that_reason_says_so() -> None:
+    streaming = StreamingTurn(anthropic("{}"), StreamAssembler("openai"), lambda request: request, Sender())
+
+    assert list(streaming.turn) == []
+    assert streaming.failure is not None
+    assert "not of 'openai'" in streaming.failure
 
 
 def test_whoever_names_the_wrong_format_is_told_by_the_reading_as_well() -> None:
