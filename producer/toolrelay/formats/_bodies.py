@@ -10,6 +10,7 @@ from toolrelay.formats._protocol import Wire
 
 #: members that hold a conversation, whoever's body it is
 TURNS: Final = tuple(dict.fromkeys(key for wire in FORMATS.values() for key in wire.PLACES.turns))
+TURN_KEYS: Final = frozenset(TURNS)
 #: a call, a message or a response may have a member of that name, and has one of these too; no body has
 _NO_BODY: Final = frozenset({"type", "name", "role", "choices", "candidates", "output", "steps", "content", "parts"})
 _MESSAGE: Final = ("role", "type", "parts", "kwargs")
@@ -17,6 +18,8 @@ _MESSAGE: Final = ("role", "type", "parts", "kwargs")
 
 def turns_of(payload: Wire) -> list[Any] | None:
     """Give the conversation of a request's body, ``[]`` for a bare text; ``None`` for what is no body."""
+    if TURN_KEYS.isdisjoint(payload):
+        return None
     for key in TURNS:
         if key in payload and not payload.keys() & _NO_BODY:
             value = payload[key]

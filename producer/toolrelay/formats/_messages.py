@@ -35,10 +35,10 @@ def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = F
     pending = Pending()
     payload = message if type(message) is dict else _payload(message)
     turns = turns_of(payload) if isinstance(payload, dict) else payload
-    if isinstance(payload, dict) and turns is None:
+    if turns is not None:
+        _read_many(turns, chosen, pending, text_calls=text_calls)
+    elif isinstance(payload, dict):
         _read_one(payload, chosen, pending, text_calls=text_calls)
-    else:
-        _read_many(turns or [], chosen, pending, text_calls=text_calls)
     if chosen is not None and not pending.has_calls:
         _refuse_other_format(payload, chosen)
     return pending.calls
@@ -115,7 +115,7 @@ def _read_one(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *,
     if provider_format is None:
         keys = ", ".join(map(repr, list(payload)[:5])) or "none"
         raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
-    if pending.calls:
+    if pending.calls and FORMATS[provider_format].TRAITS.has_results_beside_calls:
         pending.answer(results_in(payload, provider_format))
 
 

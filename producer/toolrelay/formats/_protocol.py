@@ -78,6 +78,8 @@ class Traits:
     """Whether a request that declares tools can forbid to call any."""
     forces_while_thinking: bool
     """Whether a call can be forced while the model's thinking is on."""
+    has_results_beside_calls: bool
+    """Whether one message may hold a call and what answers it: a response that ran on, a whole interaction."""
     is_strict_by_request: bool
     """Whether schemas are enforced by a mode of the choice, not by the tools."""
     result_names: ResultNames

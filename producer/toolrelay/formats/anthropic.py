@@ -189,6 +189,7 @@ TRAITS: Final = Traits(
     has_parallel=True,
     can_forbid_tools=True,
     forces_while_thinking=False,  # https://docs.claude.com/en/docs/build-with-claude/extended-thinking
+    has_results_beside_calls=False,
     is_strict_by_request=False,
     result_names=ResultNames.NONE,
 )

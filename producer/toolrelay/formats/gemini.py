@@ -238,6 +238,7 @@ TRAITS: Final = Traits(
     has_parallel=False,
     can_forbid_tools=True,
     forces_while_thinking=True,
+    has_results_beside_calls=False,
     is_strict_by_request=True,
     result_names=ResultNames.REQUIRED,
 )

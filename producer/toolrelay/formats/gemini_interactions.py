@@ -183,6 +183,7 @@ TRAITS: Final = Traits(
     has_parallel=False,
     can_forbid_tools=True,
     forces_while_thinking=True,
+    has_results_beside_calls=True,
     is_strict_by_request=True,
     result_names=ResultNames.OPTIONAL,
 )

@@ -278,6 +278,7 @@ TRAITS: Final = Traits(
     has_parallel=True,
     can_forbid_tools=True,
     forces_while_thinking=True,
+    has_results_beside_calls=False,
     is_strict_by_request=False,
     result_names=ResultNames.OPTIONAL,
 )

@@ -212,6 +212,7 @@ TRAITS: Final = Traits(
     has_parallel=True,
     can_forbid_tools=True,
     forces_while_thinking=True,
+    has_results_beside_calls=True,
     is_strict_by_request=False,
     result_names=ResultNames.NONE,
 )
