@@ -12,9 +12,15 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from toolrelay.choices import ToolChoice
-from toolrelay.errors import InvalidCallError, InvalidPayloadError, InvalidResultsError, ToolChoiceError
+from toolrelay.errors import (
+    InvalidCallError,
+    InvalidPayloadError,
+    InvalidResultsError,
+    ToolChoiceError,
+)
 from toolrelay.formats import FORMATS
 from toolrelay.formats._content import Media, content_of
+from toolrelay.formats._likeness import likeness
 from toolrelay.formats._messages import conversation_in, find_results_in
 from toolrelay.formats._plain import as_dict
 from toolrelay.formats._protocol import ResultNames
@@ -23,7 +29,14 @@ from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64
 from toolrelay.proxy import PendingCalls, format_calls, read_results, result_of
 from toolrelay.reading import Reading
-from toolrelay.requests import choice_in, export_tool_choice, import_tool_choice
+from toolrelay.requests import (
+    check_declared,
+    choice_in,
+    choice_value,
+    declared_names,
+    export_tool_choice,
+    import_tool_choice,
+)
 from toolrelay.schemas import Loss
 from toolrelay.translate import format_named, format_results, read_calls
 
@@ -54,10 +67,14 @@ def renamed(names: NameMap) -> Iterator[Loss]:
 def convert_calls(reading: Reading, provider_format: ProviderFormat | str) -> Converted:
     """Write the calls of a message that was read as another provider's turn: a list of messages, items or a content.
 
-    Text and calls that the first provider ran itself are left out, and reported. A call with a problem is written as
-    ``format_calls`` does it; one without a name is left out. Ids are made for calls that had none.
+    Only calls that wait for an answer are written: text, calls that a later message answers, and calls that the first
+    provider ran itself are left out, and reported. A call with a problem is written as ``format_calls`` does it; one
+    without a name is left out. Ids are made for calls that had none. A message without calls gives ``[]``.
+
+    Raises ``InvalidPayloadError`` for a reading of what is nothing that a model said.
     """
     chosen = format_named(provider_format)
+    reading.raise_for_stranger()
     calls = [call for call in reading.calls if call.tool_name]
     names = _names_for({call.tool_name for call in calls}, reading.provider_format, chosen)
     losses = [*_left_out(reading), *renamed(names)]
@@ -75,8 +92,10 @@ def _names_for(tools: set[str], source: ProviderFormat | None, target: ProviderF
 
 
 def _left_out(reading: Reading) -> Iterator[Loss]:
-    if reading.has_text:
+    if reading.has_text and (reading.calls or reading.answered):
         yield Loss("", "text", "only calls are converted: what the model said besides them is left out")
+    for call in reading.answered:
+        yield Loss("", "call", "a later message answers it: it is left out", call.tool_name)
     for served in reading.server_calls:
         yield Loss("", served.kind, "the provider runs this call itself: it is left out", served.name)
     for call in reading.calls:
@@ -110,7 +129,10 @@ def convert_results(
     chosen = format_named(provider_format)
     found = find_results_in(message)
     if not found:
-        raise InvalidPayloadError("there are no tool results in it: pass the messages that answer a model's calls")
+        raise InvalidPayloadError(
+            f"there are no tool results in it: it looks like {likeness(message)}; "
+            "pass the messages that answer a model's calls"
+        )
     if source_format is not None:
         _check_source({whose for _, whose in found}, format_named(source_format))
     pending = _calls_beside(conversation_in(message))
@@ -146,7 +168,7 @@ def _check_names(results: list[NormalizedToolResult], chosen: ProviderFormat) ->
     nameless = [result.tool_call_id for result in results if not result.tool_name]
     if nameless:
         raise InvalidResultsError(
-            f"{chosen} wants the tool's name with every result, and {', '.join(nameless)} have none: "
+            f"{chosen} wants the tool's name with every result; without a name: {', '.join(nameless)}; "
             "pass the whole conversation, with the calls that they answer"
         )
 
@@ -199,24 +221,38 @@ def convert_choice(
 ) -> Converted:
     """Write a tool choice for another provider; ``value`` is the choice, or the body of a request that has one.
 
-    Raises ``ToolChoiceError`` for what is no choice, or one that the provider cannot be told.
+    A bare word that is no mode means the function of that name; without the request's tools nothing can tell it from a
+    misspelt mode, which is reported.
+
+    Raises ``ToolChoiceError`` for what is no choice, or one that the provider cannot be told; ``UndeclaredToolError``
+    for a tool that the request in the body does not declare.
     """
     chosen = format_named(provider_format)
-    choice = _choice_in(value, None if source_format is None else format_named(source_format))
-    if choice is None:
-        raise ToolChoiceError(
-            "this is no provider's tool choice: pass its value, or the body of a request that has one"
-        )
+    choice, guesses = _choice_in(value, None if source_format is None else format_named(source_format))
     names = NameMap.of(choice.tools, FORMATS[chosen].TOOL_NAMES)
     written = export_tool_choice(choice, chosen, names)
     again = import_tool_choice(written, chosen, names) or ToolChoice()
-    return Converted(written, [*renamed(names), *_lost_of_choice(choice, again)])
+    return Converted(written, [*guesses, *renamed(names), *_lost_of_choice(choice, again)])
 
 
-def _choice_in(value: Any, source: ProviderFormat | None) -> ToolChoice | None:
-    choice = import_tool_choice(value, source)
-    members = as_dict(value)
-    return choice if members is None else choice_in(members, source) or choice
+def _choice_in(value: Any, source: ProviderFormat | None) -> tuple[ToolChoice, list[Loss]]:
+    """Give the choice, and what of it is a guess."""
+    body = as_dict(value) or {}
+    in_body = choice_in(body, source)
+    choice = in_body or import_tool_choice(value, source)
+    if choice is None:
+        raise ToolChoiceError(
+            f"not a recognised tool choice: it looks like {likeness(value)}; "
+            "pass its value, or the body of a request that has one"
+        )
+    declared = None if in_body is None else declared_names(body, source)
+    if declared is not None:
+        check_declared(choice, declared)
+        return choice, []
+    word = value if in_body is None else choice_value(body, source)
+    is_guess = bool(choice.tools) and isinstance(word, str)
+    why = f"{word!r} is not a mode, and was taken for the name of a function"
+    return choice, [Loss("", "choice", why)] if is_guess else []
 
 
 def _lost_of_choice(choice: ToolChoice, again: ToolChoice) -> Iterable[Loss]:

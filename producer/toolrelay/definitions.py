@@ -14,6 +14,7 @@ from typing import Any
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS, langchain
 from toolrelay.formats._definitions import detect_tools, family_of, is_definition, parts_of
+from toolrelay.formats._likeness import likeness, may_be_definition
 from toolrelay.formats._plain import as_dict, as_list, json_copy
 from toolrelay.formats._protocol import Wire
 from toolrelay.formats._tools import ExportOptions, ImportedTool
@@ -99,7 +100,13 @@ def import_tools(tools: Any, provider_format: ProviderFormat | str | None = None
     Raises ``InvalidToolError`` that says which one cannot be read.
     """
     chosen = None if provider_format is None else format_named(provider_format)
-    return [one.spec for _, __, found in _imported(tools, chosen) for one in found]
+    return [spec for _, specs in read_tools(tools, chosen) for spec in specs]
+
+
+def read_tools(tools: Any, provider_format: ProviderFormat | None = None) -> list[tuple[Wire, list[ToolSpec]]]:
+    """Read as ``import_tools`` does, but give every entry beside its specs: none for a kind that the provider runs."""
+    found = _imported(_entries(tools) or [], provider_format)
+    return [(entry, [one.spec for one in inside]) for entry, _, inside in found]
 
 
 def convert_tools(
@@ -112,13 +119,18 @@ def convert_tools(
     """Write one provider's definitions for another: each tool's own ``strict`` is kept, unless it is given here.
 
     Tools of other kinds pass between formats of one provider, and are reported otherwise.
+
+    Raises ``InvalidToolError`` that says which one cannot be read, or what is there instead of definitions.
     """
     chosen = format_named(provider_format)
     source = None if source_format is None else format_named(source_format)
     wanted: list[tuple[ToolSpec, ExportOptions]] = []
     passed: list[Wire] = []
     losses: list[Loss] = []
-    for entry, own, found in _imported(tools, source):
+    entries = _entries(tools)
+    if entries is None:
+        raise InvalidToolError(f"there are no tool definitions in it: it looks like {likeness(_parsed(tools))}")
+    for entry, own, found in _imported(entries, source):
         if not found:
             passed += _passed(entry, own, chosen, losses)
         for one in found:
@@ -143,13 +155,17 @@ def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses:
     return []
 
 
-def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, ProviderFormat, list[ImportedTool]]]:
+def _imported(
+    listed: list[Any], chosen: ProviderFormat | None
+) -> list[tuple[Wire, ProviderFormat, list[ImportedTool]]]:
     entries: list[tuple[Wire, str]] = []
-    for index, item in enumerate(_entries(tools)):
+    for index, item in enumerate(listed):
         entry = langchain.definition_of(item) or as_dict(item)
         where = f"tools[{index}]"
         if entry is None:
             raise InvalidToolError(f"{where}: a definition is an object, got {type(item).__name__}")
+        if not may_be_definition(entry):
+            raise InvalidToolError(f"{where}: not a tool's definition: it looks like {likeness(entry)}")
         entries += [(part, where) for part in parts_of(entry)]
     formats = detect_tools(entry for entry, _ in entries) if chosen is None else [chosen] * len(entries)
     return [
@@ -158,18 +174,27 @@ def _imported(tools: Any, chosen: ProviderFormat | None) -> list[tuple[Wire, Pro
     ]
 
 
-def _entries(tools: Any) -> list[Any]:
-    if isinstance(tools, str | bytes):
-        try:
-            tools = json.loads(tools)
-        except (ValueError, RecursionError) as exc:
-            raise InvalidToolError(f"the definitions are no JSON: {exc}"[:300]) from exc
+def _parsed(tools: Any) -> Any:
+    if not isinstance(tools, str | bytes):
+        return tools
+    try:
+        return json.loads(tools)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidToolError(f"the definitions are not valid JSON: {exc}"[:300]) from exc
+
+
+def _entries(tools: Any) -> list[Any] | None:
+    """Give the definitions of a list, a request's body or a server's answer; ``None`` for what has none."""
+    tools = _parsed(tools)
     if isinstance(tools, list | tuple):
         return list(tools)
     body = langchain.definition_of(tools) or as_dict(tools)
     if body is None:
         raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
+    listing = as_dict(body.get("result"))  # what an MCP server lists
+    body = body if listing is None or "tools" not in listing else listing
     if is_definition(body):
         return [body]
     found = (wire.read_request(body).tools for wire in FORMATS.values())
-    return as_list(next((tools for tools in found if tools is not None), None))
+    tools = next((tools for tools in found if tools is not None), None)
+    return None if tools is None else as_list(tools)

@@ -270,7 +270,10 @@ class Producer(_Producer):
         return CallHandle(self.settings, call_id)
 
     def tools(self) -> list[ToolSpec]:
-        """Give the tools that workers offer now; empty when none has published any."""
+        """Give the tools that workers offer, or have offered within ``Settings.catalogue_ttl``; empty without any.
+
+        A call of such a tool is accepted, and waits for a worker that has it.
+        """
         return [entry.spec for entry in self._session.catalogue(()).values()]
 
     def close(self) -> None:

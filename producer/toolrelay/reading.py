@@ -10,19 +10,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolrelay.errors import InvalidPayloadError
 from toolrelay.formats._detect import detect
 from toolrelay.formats._endings import Finish, finish_of
 from toolrelay.formats._events import EventText, dicts_in
 from toolrelay.formats._finish import FinishKind
 from toolrelay.formats._inside import has_text, server_calls
 from toolrelay.formats._json import bounded_integer
+from toolrelay.formats._likeness import is_said, likeness
 from toolrelay.formats._messages import conversation_in
 from toolrelay.formats._protocol import Wire
 from toolrelay.formats._served import ServerCall
 from toolrelay.formats._whose_stream import stream_of
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.streams import StreamAssembler
-from toolrelay.translate import format_named, read_calls
+from toolrelay.translate import format_named, read_conversation
 
 __all__ = ["Reading", "ServerCall", "read_payload"]
 
@@ -48,11 +50,26 @@ class Reading:
     """Whether a stream said how it ended; ``None`` for messages."""
     failure: str | None = None
     """Why a stream failed."""
+    answered: Sequence[NormalizedToolRequest] = ()
+    """The calls of a conversation that a later message of it answers; they are not among ``calls``."""
+    likeness: str | None = None
+    """What the payload looks like, where it is nothing that a model said; ``None`` where a model can have said it."""
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it is a stream without its end."""
+        return self.is_ended is False
+
+    def raise_for_stranger(self) -> None:
+        """Raise ``InvalidPayloadError`` for a payload without calls that is nothing that a model said."""
+        if self.likeness is not None:
+            raise InvalidPayloadError(f"there are no tool calls in it: it looks like {self.likeness}")
 
     @property
     def is_sound(self) -> bool:
-        """Whether every call can run and the turn did not fail."""
-        return self.failure is None and self.finish.problem is None and all(call.problem is None for call in self.calls)
+        """Whether every call can run, and the turn came to its end and did not fail."""
+        is_whole = self.failure is None and self.finish.problem is None and not self.is_broken_off
+        return is_whole and all(call.problem is None for call in self.calls)
 
 
 def read_payload(text: str, provider_format: ProviderFormat | str | None = None) -> Reading:
@@ -108,7 +125,7 @@ def _stream(text: str, events: list[Wire], chosen: ProviderFormat, *, is_detecte
 
 
 def _messages(value: Any, entries: list[Wire], chosen: ProviderFormat | None) -> Reading:
-    calls = read_calls(value, chosen)
+    calls, answered = read_conversation(value, chosen)
     whose = [chosen or detect(entry) for entry in entries]
     formats = set(whose)
     if len(formats) > 1:  # a user's message of a conversation may look like anybody's
@@ -118,8 +135,18 @@ def _messages(value: Any, entries: list[Wire], chosen: ProviderFormat | None) ->
     served = [call for entry, provider_format in located for call in server_calls(entry, provider_format)]
     finish = _finish(entries[-1:], whose[-1]) if entries else Finish(FinishKind.UNKNOWN)
     form: Form = "message" if isinstance(value, dict) else "messages"
-    has_said = any(has_text(entry, provider_format) for entry, provider_format in located)
-    return Reading(one, chosen is None, form, calls, _once(served), finish, has_said)
+    said = [(entry, provider_format) for entry, provider_format in located if is_said(entry)]
+    return Reading(
+        one,
+        chosen is None,
+        form,
+        calls,
+        _once(served),
+        finish,
+        any(has_text(entry, provider_format) for entry, provider_format in said),
+        answered=answered,
+        likeness=None if said or calls or answered or served else likeness(value),
+    )
 
 
 def _once(calls: Iterable[ServerCall]) -> list[ServerCall]:

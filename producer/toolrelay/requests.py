@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from toolrelay.choices import ChoiceMode, ToolChoice
-from toolrelay.definitions import ExportedTools, export_tools, import_tools
+from toolrelay.definitions import ExportedTools, export_tools, import_tools, read_tools
 from toolrelay.errors import InvalidToolError, ToolChoiceError, UndeclaredToolError
 from toolrelay.formats import FORMATS
 from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import Wire
+from toolrelay.formats._protocol import Wire, WireRequest
 from toolrelay.models import ProviderFormat, ToolSpec
 from toolrelay.names import NameMap
 from toolrelay.schemas._losses import Loss
@@ -123,8 +123,7 @@ def import_request(body: Any, provider_format: ProviderFormat | str | None = Non
 
 def choice_in(body: Wire, provider_format: ProviderFormat | str | None = None) -> ToolChoice | None:
     """Read the choice that a request's body says, the parallel switch beside it included; ``None`` if it says none."""
-    order = _asked(None if provider_format is None else format_named(provider_format))
-    found = [(one, FORMATS[one].read_request(body)) for one in order]
+    found = _said_in(body, provider_format)
     read = (FORMATS[one].import_choice(said.choice) for one, said in found if said.choice is not None)
     choice = next((choice for choice in read if choice is not None), None)
     parallel = next((said.parallel for _, said in found if said.parallel is not None), None)
@@ -134,9 +133,37 @@ def choice_in(body: Wire, provider_format: ProviderFormat | str | None = None) -
     return ToolChoice(choice.mode, choice.tools, parallel, choice.strict)
 
 
+def _said_in(body: Wire, provider_format: ProviderFormat | str | None) -> list[tuple[ProviderFormat, WireRequest]]:
+    order = _asked(None if provider_format is None else format_named(provider_format))
+    return [(one, FORMATS[one].read_request(body)) for one in order]
+
+
 def _asked(chosen: ProviderFormat | None) -> list[ProviderFormat]:
     """Say whose reader is asked first, and whose where none is named or it reads nothing: their shapes do not meet."""
     return [*([] if chosen is None else [chosen]), *FORMATS]
+
+
+def choice_value(body: Wire, provider_format: ProviderFormat | str | None = None) -> Any:
+    """Give the tool choice of a request's body as it stands there; ``None`` where there is none."""
+    found = (said.choice for _, said in _said_in(body, provider_format))
+    return next((value for value in found if value is not None), None)
+
+
+def declared_names(members: Wire, provider_format: ProviderFormat | None = None) -> set[str] | None:
+    """Give the names that a choice in this request may have; ``None`` where it cannot be told.
+
+    That is without tools, and beside a tool without a name, such as an MCP server, which brings others along.
+    """
+    names: set[str] = set()
+    for entry, specs in read_tools(members, provider_format):
+        if not specs and not isinstance(entry.get("name"), str):
+            return None
+        names |= {str(entry.get("name"))} if not specs else {part for spec in specs for part in _spellings(spec.name)}
+    return names or None
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    return name, name.rpartition("/")[2]  # as the tool is called, and as it is called inside its namespace
 
 
 def _parsed(body: Any) -> Any:
@@ -145,7 +172,7 @@ def _parsed(body: Any) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as exc:
-        raise InvalidToolError(f"the request's body is no JSON: {exc}"[:300]) from exc
+        raise InvalidToolError(f"the request's body is not valid JSON: {exc}"[:300]) from exc
 
 
 def export_tool_choice(
@@ -169,11 +196,16 @@ def _encoder(
     if names is None:
         return FORMATS[chosen].TOOL_NAMES.encode(choice.tools)
     to_wire = {name: wire_name for wire_name, name in names.items()}
-    for name in choice.tools:
-        if name not in to_wire:
-            declared = ", ".join(sorted(to_wire)[:_NAMES_SHOWN]) or "none"
-            raise UndeclaredToolError(f"the choice names {name!r}, which is not declared; declared are: {declared}")
+    check_declared(choice, to_wire)
     return to_wire
+
+
+def check_declared(choice: ToolChoice, declared: Collection[str]) -> None:
+    """Raise ``UndeclaredToolError`` for a choice of a tool that is not declared."""
+    for name in choice.tools:
+        if name not in declared:
+            known = ", ".join(sorted(declared)[:_NAMES_SHOWN]) or "none"
+            raise UndeclaredToolError(f"the choice names {name!r}, which is not declared; declared are: {known}")
 
 
 def import_tool_choice(

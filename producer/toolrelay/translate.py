@@ -21,6 +21,7 @@ from toolrelay.formats._limits import limited
 from toolrelay.formats._messages import find_in
 from toolrelay.formats._names import Names, decoder_of
 from toolrelay.formats._output import settled
+from toolrelay.formats._pending import Located
 from toolrelay.formats._requests import request_of
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProblemKind, ProviderFormat
 
@@ -101,6 +102,16 @@ def read_calls(
         request_of(call, found_in, decode=decode, max_arguments_bytes=max_arguments_bytes)
         for call, found_in in find_in(message, chosen, text_calls=text_calls)
     ]
+
+
+def read_conversation(
+    message: Any, provider_format: ProviderFormat | str | None = None
+) -> tuple[list[NormalizedToolRequest], list[NormalizedToolRequest]]:
+    """Read as ``read_calls`` does, and beside it the calls of a list that a later message answers: open, answered."""
+    chosen = None if provider_format is None else format_named(provider_format)
+    answered: list[Located] = []
+    found = find_in(message, chosen, answered=answered)
+    return [request_of(*located) for located in found], [request_of(*located) for located in answered]
 
 
 def format_results(

@@ -347,7 +347,7 @@ class TestSubmit:
 
         assert ended.code == 2
         assert ended.stdout == ""
-        assert "not JSON" in ended.complaint
+        assert "not valid JSON" in ended.complaint
 
 
 class TestCalls:

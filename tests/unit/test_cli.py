@@ -249,7 +249,9 @@ def test_names_in_the_demo_are_legal_on_every_wire(example: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "stdin", "complaint"),
     [
-        ("submit -", "no JSON", "not JSON"),
+        ("submit -", "no JSON", "not valid JSON"),
+        ("submit -", "", "the message is empty"),
+        ("submit -", '{"tools": []}', "there are no tool calls in it: it looks like a request's body (tools)"),
         ("submit -", '{"weather": 1}', "no provider's message has these keys: 'weather'"),
         ("submit -", b"\xff", "is not UTF-8"),
         ("submit /no/such/file", "", "'/no/such/file' cannot be read"),
@@ -274,7 +276,8 @@ def test_names_in_the_demo_are_legal_on_every_wire(example: Any) -> None:
         ("convert calls --to openai --strict -", "{}", "--strict is for tools"),
         ("convert tools --to openai /no/such/file", "", "'/no/such/file' cannot be read"),
         ("convert choice --to openai -", b"\xff", "is not UTF-8"),
-        ("convert tools --to openai -", "no JSON", "not JSON"),
+        ("convert tools --to openai -", "no JSON", "not valid JSON"),
+        ("convert tools --to openai -", " ", "'-' is empty"),
         ("convert tools --to openai -", "[1]", "tools[0]: a definition is an object"),
         ("explain", "", "Missing argument"),
         ("explain -", '{"weather": 1}', "no provider's message has these keys: 'weather'"),
@@ -302,6 +305,7 @@ def test_wrong_usage_and_bad_input_are_2_and_nothing_on_stdout(
     assert left.value.code == 2
     assert out == ""
     assert complaint in err
+    assert (err.startswith("toolrelay: ") and err.count("\n") == 1) or not words
 
 
 SHARED = {"--redis-url", "--json"}

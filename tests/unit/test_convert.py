@@ -10,7 +10,15 @@ from typer.testing import CliRunner
 
 from tests.support.command_line import chat_message
 from tests.unit.payloads import INDEX, PAYLOADS, WHOLE, format_of, load
-from toolrelay import NormalizedToolRequest, NormalizedToolResult, ProviderFormat, format_results, read_calls
+from toolrelay import (
+    InvalidPayloadError,
+    NormalizedToolRequest,
+    NormalizedToolResult,
+    ProviderFormat,
+    format_results,
+    import_tools,
+    read_calls,
+)
 from toolrelay.conversion import convert_calls, convert_results
 from toolrelay.proxy import format_calls, read_results
 from toolrelay.reading import read_payload
@@ -78,6 +86,66 @@ class TestTools:
     def test_strict_is_for_tools(self) -> None:
         assert run("convert calls --strict --to openai -", CALL).code == 2
 
+    @pytest.mark.parametrize(
+        ("payload", "likeness"),
+        [
+            ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}, "an MCP tools/call message"),
+            ({}, "an empty object"),
+            (CALL, "tool calls of openai"),
+            ([CALL], "tool calls of openai"),
+            ([ANSWER], "tool results"),
+            ({"name": "clock", "arguments": {}}, "tool calls of openai"),
+            ([{"type": "tool_use", "id": "t", "name": "clock", "input": {}}], "tool calls of anthropic"),
+            ({"role": "user", "content": "Hm"}, "a message of the role 'user'"),
+            ({"model": "m", "messages": []}, "a request's body (messages)"),
+            ({"weather": 1}, "an object with the keys 'weather'"),
+        ],
+    )
+    @pytest.mark.parametrize("target", ["openai", "gemini", "mcp"])
+    def test_what_holds_no_definition_is_impossible_and_says_what_it_is(
+        self, payload: Any, likeness: str, target: str
+    ) -> None:
+        ended = run(f"convert tools --to {target} -", payload)
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert f"it looks like {likeness}" in ended.stderr
+
+    @pytest.mark.parametrize("payload", [[], {"tools": []}])
+    def test_no_tools_are_no_tools(self, payload: Any) -> None:
+        ended = run("convert tools --to openai -", payload)
+
+        assert (ended.code, ended.answer, ended.stderr) == (0, [], "")
+
+    def test_what_an_mcp_server_lists_is_read(self) -> None:
+        ended = run("convert tools --to openai -", {"jsonrpc": "2.0", "id": 1, "result": {"tools": [TOOL]}})
+
+        assert (ended.code, [tool["function"]["name"] for tool in ended.answer]) == (0, ["clock"])
+
+    @pytest.mark.parametrize("target", FORMATS)
+    def test_json_lines_of_our_own_tools_are_clean(self, target: ProviderFormat) -> None:
+        lines = [
+            {
+                "name": name,
+                "description": "",
+                "input_schema": {"type": "object", "properties": {}},
+                "output_schema": None,
+                "tool_type": kind,
+                "policy": {"timeout": "PT1M", "on_lost": "rerun"},
+            }
+            for name, kind in (("clock", "tool"), ("check", "validation"))
+        ]
+
+        ended = run(f"convert tools --to {target} -", "".join(f"{json.dumps(line)}\n" for line in lines))
+
+        assert (ended.code, ended.stderr) == (0, "")
+        assert [spec.name for spec in import_tools(ended.answer, target)] == ["clock", "check"]
+
+    def test_kinds_of_which_none_can_be_said_are_impossible(self) -> None:
+        ended = run("convert tools --to anthropic -", [{"type": "web_search"}])
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "'web_search'" in ended.stderr
+
 
 class TestChoice:
     @pytest.mark.parametrize(
@@ -108,12 +176,54 @@ class TestChoice:
         assert (ended.code, ended.answer) == (1, "auto")
         assert "parallel" in ended.stderr
 
+    @pytest.mark.parametrize("word", ["banana", "requried", "Required"])
+    @pytest.mark.parametrize("body", [False, True], ids=["bare", "in a body"])
+    def test_a_word_that_is_no_mode_is_a_function_and_a_guess(self, word: str, body: bool) -> None:
+        value = {"tool_choice": word} if body else word
+
+        ended = run("convert choice --from openai --to anthropic -", json.dumps(value))
+
+        assert (ended.code, ended.answer) == (1, {"type": "tool", "name": word})
+        assert ended.stderr == (
+            f"toolrelay: lost: choice: {word!r} is not a mode, and was taken for the name of a function\n"
+        )
+
+    @pytest.mark.parametrize("value", ["clock", {"type": "function", "function": {"name": "clock"}}])
+    def test_a_choice_of_a_declared_tool_is_clean(self, value: Any) -> None:
+        body = {"tool_choice": value, "tools": [{"type": "function", "function": {"name": "clock"}}]}
+
+        ended = run("convert choice --to anthropic -", body)
+
+        assert (ended.code, ended.answer, ended.stderr) == (0, {"type": "tool", "name": "clock"}, "")
+
+    @pytest.mark.parametrize(
+        ("value", "tools"),
+        [
+            ("requried", [{"type": "function", "function": {"name": "clock"}}]),
+            ({"type": "tool", "name": "clok"}, [{"name": "clock", "input_schema": {}}]),
+            ({"type": "tool", "name": "clok"}, [{"type": "bash_20250124", "name": "bash"}]),
+        ],
+    )
+    def test_a_choice_of_a_tool_that_the_request_does_not_declare_is_impossible(self, value: Any, tools: Any) -> None:
+        ended = run("convert choice --to gemini -", {"tool_choice": value, "tools": tools})
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert "which is not declared; declared are: " in ended.stderr
+
+    @pytest.mark.parametrize(
+        "other", [{"type": "mcp", "server_label": "depot"}, {"type": "bash_20250124", "name": "x"}]
+    )
+    def test_a_name_that_another_kind_of_tool_may_bring_is_no_error(self, other: Any) -> None:
+        body = {"tool_choice": {"type": "tool", "name": "x"}, "tools": [{"name": "clock", "input_schema": {}}, other]}
+
+        assert run("convert choice --to gemini -", body).code == 0
+
     @pytest.mark.parametrize("value", [None, 1, [], {"weather": 1}])
     def test_what_is_no_choice_is_impossible(self, value: Any) -> None:
         ended = run("convert choice --to openai -", json.dumps(value))
 
         assert (ended.code, ended.stdout) == (2, "")
-        assert "no provider's tool choice" in ended.stderr
+        assert "not a recognised tool choice" in ended.stderr
 
 
 class TestCalls:
@@ -128,6 +238,10 @@ class TestCalls:
     @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
     def test_every_payload_is_written_for_everyone(self, entry: dict[str, Any]) -> None:
         reading = read_payload((PAYLOADS / entry["file"]).read_text())
+        if reading.likeness is not None:  # a server's answer, which no model said
+            with pytest.raises(InvalidPayloadError, match="it looks like"):
+                convert_calls(reading, "openai")
+            return
 
         for target in FORMATS:
             written = convert_calls(reading, target).value
@@ -137,6 +251,8 @@ class TestCalls:
     @pytest.mark.parametrize("entry", WHOLE, ids=lambda entry: entry["file"])
     def test_at_home_only_what_is_no_call_is_lost(self, entry: dict[str, Any]) -> None:
         reading = read_payload((PAYLOADS / entry["file"]).read_text())
+        if reading.likeness is not None:
+            return
 
         losses = convert_calls(reading, format_of(entry)).losses
 
@@ -170,6 +286,48 @@ class TestCalls:
         assert ended.stderr.count("repaired: ") == 2
         assert ended.stderr.count("problem: ") == 3
 
+    @pytest.mark.parametrize(
+        ("payload", "likeness"),
+        [
+            ({"tools": [TOOL]}, "a request's body (tools)"),
+            (TOOL, "a tool's definition"),
+            ([], "an empty list"),
+            ([{"role": "user", "content": "Hm"}], "a list: a message of the role 'user'"),
+            (ANSWER, "tool results"),
+        ],
+    )
+    def test_what_no_model_said_is_impossible_and_says_what_it_is(self, payload: Any, likeness: str) -> None:
+        ended = run("convert calls --to anthropic -", payload)
+
+        assert (ended.code, ended.stdout) == (2, "")
+        assert f"there are no tool calls in it: it looks like {likeness}" in ended.stderr
+
+    def test_a_message_without_calls_is_noted_and_clean(self) -> None:
+        ended = run("convert calls --to anthropic -", {"role": "assistant", "content": "It rains."})
+
+        assert (ended.code, ended.answer) == (0, [])
+        assert ended.stderr == "toolrelay: the message holds no tool calls\n"
+
+    def test_calls_that_a_conversation_answers_are_left_out_and_told(self) -> None:
+        waiting = json.loads(chat_message(("depot", {})))
+        conversation = [{"role": "user", "content": "Hm"}, CALL, ANSWER, waiting]
+
+        ended = run("convert calls --to anthropic -", conversation)
+
+        assert ended.code == 1
+        assert [block["name"] for block in ended.answer[0]["content"]] == ["depot"]
+        assert ended.stderr == "toolrelay: lost: 'clock': call: a later message answers it: it is left out\n"
+
+    def test_a_stream_that_broke_off_is_told_and_its_calls_written(self) -> None:
+        calls = [{"index": 0, "id": "c1", "function": {"name": "clock", "arguments": "{}"}}]
+        stream = f"data: {json.dumps({'choices': [{'delta': {'tool_calls': calls}}]})}\n\n"
+
+        written, shown = run("convert calls --to anthropic -", stream), run("explain -", stream)
+
+        assert written.code == shown.code == 1
+        assert "the stream broke off before its end" in written.stderr
+        assert "the stream broke off before its end" in shown.stdout
+
     def test_calls_of_which_none_has_a_name_are_impossible(self) -> None:
         ended = run("convert calls --to anthropic -", {"tool_calls": [{"id": "c", "function": {"arguments": "{}"}}]})
 
@@ -190,6 +348,12 @@ class TestResults:
         (back,) = read_results(ended.answer)
         assert (back.success, back.output, back.error) == (is_good, result.output, result.error)
         assert (ended.code, ended.stderr.count("\n")) == ((1, 1) if target == "mcp" else (0, 0)), ended.stderr
+
+    @pytest.mark.parametrize("content", ["Error: boom", "Error: timeout: too slow", "Error: it says: no", "Error:  x "])
+    def test_the_text_of_a_failure_stays_as_it_is(self, content: str) -> None:
+        ended = run("convert results --to openai -", {**ANSWER, "content": content})
+
+        assert (ended.code, ended.answer) == (0, [{**ANSWER, "content": content}])
 
     def test_a_conversation_lends_its_results_their_tools_names(self) -> None:
         ended = run("convert results --from openai --to gemini -", [CALL, ANSWER])
@@ -352,8 +516,8 @@ class TestExplain:
         (line,) = ended.stdout.splitlines()
         found = json.loads(line)
         assert "Oslo" not in line
-        keys = {"provider_format", "is_detected", "form", "calls", "server_calls", "finish", "is_ended", "failure"}
-        assert found.keys() == keys
+        keys = {"provider_format", "is_detected", "form", "calls", "answered_calls", "server_calls"}
+        assert found.keys() == {*keys, "finish", "is_ended", "failure"}
         assert found["calls"] == [
             {
                 "tool_name": "weather-lookup",
@@ -417,11 +581,22 @@ class TestExplain:
         assert (ended.code, ended.answer["provider_format"]) == (1, expected)
         assert "busy" in ended.answer["failure"]
 
+    def test_calls_that_are_answered_are_counted(self) -> None:
+        conversation = [{"role": "user", "content": "Hm"}, CALL, ANSWER]
+
+        as_text, as_json = run("explain -", conversation), run("explain --json -", conversation)
+
+        assert "calls: 0; 1 more is answered already\n" in as_text.stdout
+        assert as_json.answer["answered_calls"] == [{"tool_name": "clock", "provider_call_id": "c1"}]
+
+    def test_what_no_model_said_is_told(self) -> None:
+        assert "it looks like a request's body (tools)" in run("explain -", {"tools": [TOOL]}).stdout
+
     def test_what_cannot_be_read_is_2(self) -> None:
         ended = run("explain -", "no JSON")
 
         assert (ended.code, ended.stdout) == (2, "")
-        assert "not JSON" in ended.stderr
+        assert "not valid JSON" in ended.stderr
 
     def test_escape_sequences_do_not_reach_the_terminal(self) -> None:
         ended = run("explain -", chat_message(("clock\x1b[2J", {"a\x1b[2J": 1})))

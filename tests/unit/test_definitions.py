@@ -202,7 +202,7 @@ def test_kinds_that_the_provider_defines_are_skipped(tool: dict[str, Any]) -> No
         ([{"toolSpec": {"inputSchema": {}}}], r"tools\[0\]"),
         ([{"name": "a", "parameters": 5}], r"tools\[0\] \('a'\): the schema must be an object"),
         (["clock"], r"tools\[0\]: a definition is an object, got str"),
-        ("{", "no JSON"),
+        ("{", "not valid JSON"),
         (5, "a list or an object"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_syntax_error_shows_its_line(folder: Path) -> None:
     ("name", "complaint"),
     [
         ("mine:nothing", "module 'mine' has no attribute 'nothing'; name a module or module:registry"),
-        ("mine:number", "'mine:number' is no ToolRegistry but int; name a module or module:registry"),
+        ("mine:number", "'mine:number' is not a ToolRegistry but int; name a module or module:registry"),
         ("mine:empty", "mine:empty registered no tool; decorate functions with @toolrelay_worker.tool"),
     ],
 )

@@ -396,10 +396,10 @@ def test_a_bare_computer_action_keeps_its_safety_checks() -> None:
 
 
 BAD: list[tuple[Any, str]] = [
-    ("", "not JSON"),
-    ("hello", "not JSON"),
-    ('{"a":', "not JSON"),
-    (b"\xff\xfe\xff", "not JSON"),
+    ("", "is empty"),
+    ("hello", "not valid JSON"),
+    ('{"a":', "not valid JSON"),
+    (b"\xff\xfe\xff", "not valid JSON"),
     ("7", "of type int"),
     ('"text"', "of type str"),
     ("null", "null"),

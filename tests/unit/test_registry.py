@@ -341,8 +341,8 @@ def test_the_context_is_no_parameter_that_a_model_sees(registry: ToolRegistry, d
         pytest.param("def function(b: int, a: 'list[Nope]'): ...", "function: .*parameter 'a'.*Nope", id="inside text"),
         pytest.param("def function(b: int, a: type(print)): ...", "function: parameter 'a' cannot", id="odd class"),
         pytest.param("def function(b: int, a: Callable): ...", "function: parameter 'a' cannot", id="a callable"),
-        pytest.param("def function(): yield", "function: a generator is no tool", id="a generator"),
-        pytest.param("async def function(): yield", "function: a generator is no tool", id="an async generator"),
+        pytest.param("def function(): yield", "function: a generator cannot be a tool", id="a generator"),
+        pytest.param("async def function(): yield", "function: a generator cannot be a tool", id="an async generator"),
     ],
 )
 def test_a_signature_that_cannot_be_a_tools_is_refused(registry: ToolRegistry, definition: str, said: str) -> None:

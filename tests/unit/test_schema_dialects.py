@@ -260,7 +260,7 @@ def test_the_root_may_be_a_reference_to_itself_in_strict() -> None:
         ({"properties": {"a/b": {"type": "objekt"}}}, "/properties/a~1b/type", "'objekt'"),
         ({"properties": {"a": {"minLength": "5"}}}, "/properties/a/minLength", "integer from 0 up"),
         ({"type": "array", "items": {"type": "string"}}, "/type", "arguments of a call are an object"),
-        ({"enum": [float("nan")]}, "", "no JSON"),
+        ({"enum": [float("nan")]}, "", "not valid JSON"),
     ],
 )
 @every_target

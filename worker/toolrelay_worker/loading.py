@@ -48,7 +48,7 @@ def _load(name: str) -> ToolRegistry:
     registry = getattr(module, attribute)
     if not isinstance(registry, ToolRegistry):
         raise ToolLoadError(
-            f"{name!r} is no ToolRegistry but {type(registry).__name__}; name a module or module:registry"
+            f"{name!r} is not a ToolRegistry but {type(registry).__name__}; name a module or module:registry"
         )
     return registry
 

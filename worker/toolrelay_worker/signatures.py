@@ -124,7 +124,7 @@ def typed_signature(function: Callable[..., Any], local_names: Mapping[str, Any]
     """
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise RegistrationError(
-            f"{_name(function)}: a generator is no tool; return one value, and ctx.partial() others"
+            f"{_name(function)}: a generator cannot be a tool; return one value, and ctx.partial() others"
         )
     docs = docstring_parser.parse(inspect.getdoc(function) or "")
     descriptions = {entry.arg_name: entry.description for entry in docs.params}

@@ -188,7 +188,7 @@ def _decode_located(text: str, start: int, *, strict: bool) -> Decoded:
 
     def visit(pointer: str, found: Any) -> None:
         if isinstance(found, _NotANumber):
-            raise JsonFault(ProblemKind.INVALID_JSON, f"{found.text} at {pointer or '/'} is no number that JSON knows")
+            raise JsonFault(ProblemKind.INVALID_JSON, f"{found.text} at {pointer or '/'} is not a JSON number")
         pointers.extend(f"{pointer}/{escape(key)}" for key in repeated.get(id(found), ()))
 
     walk(value, visit)

@@ -23,11 +23,13 @@ from toolrelay.models import ProblemKind, ProviderFormat
 _ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
 
 
-def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = False) -> list[Located]:
+def find_in(
+    message: Any, chosen: ProviderFormat | None, *, text_calls: bool = False, answered: list[Located] | None = None
+) -> list[Located]:
     """Find the client's calls, in order; without a ``chosen`` format each message tells its own.
 
-    A list, or a request's body, is a conversation: calls that it answers are done. ``text_calls`` looks for tagged
-    calls in the text of Chat messages that have no others.
+    A list, or a request's body, is a conversation: calls that it answers are done, and given to ``answered``, in the
+    order of their answers. ``text_calls`` looks for tagged calls in the text of Chat messages that have no others.
 
     Raises ``InvalidPayloadError`` for what is no message of any format, and for a message of another format than
     ``chosen``: it has calls, and none in that one.
@@ -41,6 +43,8 @@ def find_in(message: Any, chosen: ProviderFormat | None, *, text_calls: bool = F
         _read_one(payload, chosen, pending, text_calls=text_calls)
     if chosen is not None and not pending.has_calls:
         _refuse_other_format(payload, chosen)
+    if answered is not None:
+        answered += pending.answered
     return pending.calls
 
 
@@ -104,10 +108,12 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     except RecursionError:
         raise InvalidPayloadError(f"the message is JSON that is nested too deep to be read; {_ADVICE}") from None
     except ValueError as exc:
-        raise InvalidPayloadError(f"the message is text, but not JSON ({exc}); {_ADVICE}") from exc
+        if not text.strip():
+            raise InvalidPayloadError(f"the message is empty; {_ADVICE}") from None
+        raise InvalidPayloadError(f"the message is not valid JSON: {exc}; {_ADVICE}") from exc
     if isinstance(value, (dict, list)):
         return value
-    raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, no object or array; {_ADVICE}")
+    raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, not an object or an array; {_ADVICE}")
 
 
 def _read_one(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
@@ -162,7 +168,7 @@ def _refuse_other_format(payload: Wire | list[Any], chosen: ProviderFormat) -> N
         others = find_in(payload, None)
     found = next((whose for call, whose in others if call.name), None)
     if found is not None and found is not chosen:
-        raise InvalidPayloadError(f"this is no {chosen} message; it looks like {found}")
+        raise InvalidPayloadError(f"not a message of {chosen}; it looks like one of {found}")
 
 
 def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:

@@ -79,7 +79,9 @@ def shell_commands(output: Any) -> list[dict[str, Any]] | None:
 def error_text(result: NormalizedToolResult) -> str:
     """Say what went wrong, never with empty text: for wires that have an error flag of their own."""
     category = result.error_category
-    message = well_formed(result.error or "").strip() or SILENT
+    message = well_formed(result.error or "")
+    if not message.strip():
+        message = SILENT
     return f"{category}: {message}" if category else message
 
 

@@ -130,13 +130,13 @@ def _check(holder: Any, step: Step) -> None:
 
 def _steps(path: str) -> tuple[Step, ...]:
     if not path.startswith("$"):
-        raise PathFault(f"{path[:80]!r} is no path")
+        raise PathFault(f"{path[:80]!r} is not a path")
     steps: list[Step] = []
     at = 1
     while at < len(path):
         found = _STEP.match(path, at)
         if found is None or len(steps) >= MAX_NESTING:
-            raise PathFault(f"{path[:80]!r} is no path, or too long a one")
+            raise PathFault(f"{path[:80]!r} is not a path, or too long a one")
         name, index, single, double = found.groups()
         if index is not None:
             steps.append(int(index))

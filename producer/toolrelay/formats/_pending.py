@@ -29,6 +29,7 @@ class Pending:
 
     def __init__(self) -> None:
         self.calls: list[Located] = []
+        self.answered: list[Located] = []
         self.has_calls = False
         """Whether there were any, answered or not."""
 
@@ -42,7 +43,7 @@ class Pending:
         for result, provider_format in results:
             place = None if result.is_remark else self._place_of(result, provider_format)
             if place is not None:
-                del self.calls[place]
+                self.answered.append(self.calls.pop(place))
 
     def _place_of(self, result: FoundResult, provider_format: ProviderFormat) -> int | None:
         """Find the call by the result's id; where either has none, by the tool's name and the order."""

@@ -89,14 +89,14 @@ def _number(value: float, way: Way) -> float:
         if value.bit_length() > MAX_INTEGER_BITS:
             raise _fault(way, "the integer", f"has more than {MAX_INTEGER_DIGITS} digits")
     elif value - value != 0:
-        raise _fault(way, f"{value}", "is no number that JSON knows")
+        raise _fault(way, f"{value}", "is not a JSON number")
     return value
 
 
 def _key(key: Any, way: Way) -> str:
     if isinstance(key, str) and is_well_formed(key):
         return key
-    raise _fault(way, "a key of the object", "is no text that JSON can hold")
+    raise _fault(way, "a key of the object", "is not text that JSON can hold")
 
 
 def _fault(way: Way, what: str, why: str) -> JsonFault:

@@ -63,7 +63,7 @@ def found_result(
     if not fails:
         return FoundResult(call_id, name, value, kind=kind, metadata=metadata)
     category, text = category_of("" if value in (None, [], "") else lenient_text(value))
-    return FoundResult(call_id, name, None, text or SILENT, category or ErrorCategory.EXECUTION, kind, metadata, media)
+    return FoundResult(call_id, name, None, text or SILENT, category, kind, metadata, media)
 
 
 def category_of(text: str) -> tuple[ErrorCategory | None, str]:

@@ -58,7 +58,7 @@ def _call_at(text: str, start: int) -> tuple[int, bool, FoundCall]:
         return behind, is_open, FoundCall(value.get("name"), value.get("arguments", value.get("parameters")), raw=value)
     body = text[begins:last].rstrip()
     call = FoundCall(None, body, raw=body)
-    call.refuse("the call in the text is truncated or is no JSON object")
+    call.refuse("the call in the text is truncated or is not a JSON object")
     return behind, is_open, call
 
 

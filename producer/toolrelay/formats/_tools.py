@@ -15,6 +15,7 @@ from toolrelay.schemas._losses import Loss
 from toolrelay.schemas.export import ExportedSchema
 
 _CUT: Final = "…"
+_OWN: Final = frozenset({"tool_type", "policy"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,12 @@ def imported(
     """Make the spec of a definition; ``where`` says which of the list it is. ``InvalidToolError`` for a broken one."""
     name = definition.get("name")
     if not isinstance(name, str) or not name:
-        raise InvalidToolError(f"{where}: the function has no name, or one that is no text: {name!r:.60}")
+        raise InvalidToolError(f"{where}: the function has no name, or one that is not text: {name!r:.60}")
     description = definition.get("description")
     strict = definition.get("strict")
     members = {member for member, value in definition.items() if value is not None and not member.startswith("_")}
+    if "tool_type" in members:  # a ToolSpec as `toolrelay tools --json` prints it: these are the worker's own affair
+        members -= _OWN
     return ImportedTool(
         ToolSpec(
             name=f"{namespace}/{name}" if namespace else name,
@@ -124,7 +127,7 @@ def schema_of(schema: Any, where: str) -> dict[str, Any] | None:
     try:
         copy = json_copy(members)
     except JsonFault as fault:
-        raise InvalidToolError(f"{where}: the schema is no JSON: {fault}") from fault
+        raise InvalidToolError(f"{where}: the schema is not valid JSON: {fault}") from fault
     return copy if isinstance(copy, dict) else None
 
 

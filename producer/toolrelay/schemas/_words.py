@@ -21,6 +21,10 @@ def _one_of(values: list[Any]) -> str:
     return f"one of {told}" if len(values) > 1 else f"always {told}"
 
 
+def _counted(value: Any, what: str) -> str:
+    return f"{value} {what}" if value == 1 else f"{value} {what}s"
+
+
 _WORDS: Final[dict[str, Callable[[Any], str]]] = {
     "enum": _one_of,
     "minimum": lambda value: f"at least {value}",
@@ -28,12 +32,12 @@ _WORDS: Final[dict[str, Callable[[Any], str]]] = {
     "exclusiveMinimum": lambda value: f"greater than {value}",
     "exclusiveMaximum": lambda value: f"less than {value}",
     "multipleOf": lambda value: f"a multiple of {value}",
-    "minLength": lambda value: f"at least {value} characters",
-    "maxLength": lambda value: f"at most {value} characters",
+    "minLength": lambda value: f"at least {_counted(value, 'character')}",
+    "maxLength": lambda value: f"at most {_counted(value, 'character')}",
     "pattern": lambda value: f"matches the pattern {value}",
-    "minItems": lambda value: f"at least {value} items",
-    "maxItems": lambda value: f"at most {value} items",
+    "minItems": lambda value: f"at least {_counted(value, 'item')}",
+    "maxItems": lambda value: f"at most {_counted(value, 'item')}",
     "uniqueItems": lambda _: "no item twice",
-    "minProperties": lambda value: f"at least {value} members",
-    "maxProperties": lambda value: f"at most {value} members",
+    "minProperties": lambda value: f"at least {_counted(value, 'member')}",
+    "maxProperties": lambda value: f"at most {_counted(value, 'member')}",
 }

@@ -95,7 +95,7 @@ def _text(schema: Any) -> str:
     try:
         return _ENCODER.encode(schema)
     except (TypeError, ValueError, RecursionError) as exc:
-        raise ToolExportError(f"the schema is no JSON: {exc}"[:300]) from exc
+        raise ToolExportError(f"the schema is not valid JSON: {exc}"[:300]) from exc
 
 
 @functools.lru_cache(maxsize=_MAX_CACHED)

@@ -51,7 +51,7 @@ class CompiledSchema:
         except ValidationError as exc:
             raise RegistrationError(_schema_problem(schema, exc)) from exc
         except (ValueError, RecursionError) as exc:
-            raise RegistrationError(f"the schema is no JSON: {exc}") from exc
+            raise RegistrationError(f"the schema is not valid JSON: {exc}") from exc
 
     def check_arguments(self, arguments: dict[str, Any], *, lenient: bool = True) -> CheckedArguments:
         """Check a call's arguments; see the function of this name."""
@@ -66,7 +66,7 @@ class CompiledSchema:
             raise SchemaMismatchError("the arguments are nested too deeply") from exc
         except ValueError as exc:
             raise SchemaMismatchError(
-                f"the arguments hold something that is no JSON: {exc}"[:_MAX_PROBLEM_LENGTH]
+                f"the arguments hold something that is not valid JSON: {exc}"[:_MAX_PROBLEM_LENGTH]
             ) from exc
         if coerced.errors:
             raise SchemaMismatchError(f"the arguments do not fit the tool's schema: {_problems(coerced.errors)}")
@@ -85,7 +85,7 @@ def compile_schema(schema: Mapping[str, Any]) -> CompiledSchema:
     try:
         text = json.dumps(schema)
     except (TypeError, ValueError, RecursionError) as exc:
-        raise RegistrationError(f"the schema is no JSON: {exc}") from exc
+        raise RegistrationError(f"the schema is not valid JSON: {exc}") from exc
     return _compile(text)
 
 
@@ -259,7 +259,7 @@ def _schema_problem(schema: Mapping[str, Any], error: ValidationError) -> str:
 
 def _meta_problem(path: tuple[str | int, ...], error: ValidationError) -> str:
     if path and path[-1] == "type":
-        return f"{error.instance!r:.50} is no JSON type"
+        return f"{error.instance!r:.50} is not a JSON type"
     return _expectation(error)[:_MAX_PROBLEM_LENGTH]
 
 

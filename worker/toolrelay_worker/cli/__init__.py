@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Annotated, Final
 
 import typer
+from typer.exceptions import TyperException
 
 from toolrelay_worker.cli import exits
 
@@ -36,11 +37,13 @@ COMMANDS: Final = {
 def main() -> None:
     """Run the command line; every way out is a number of ``exits.ExitCode``."""
     try:
-        _typer_app(sys.argv[1:])()
+        sys.exit(_typer_app(sys.argv[1:])(standalone_mode=False))
+    except TyperException as error:  # wrong usage
+        sys.exit(exits.tell_usage(error))
     except exits.EXPECTED as error:
         sys.stderr.write(f"toolrelay: {exits.explain(error)}\n")
         sys.exit(exits.code_of(error))
-    except KeyboardInterrupt:  # before the command had begun; from there on typer gives the same code
+    except (KeyboardInterrupt, typer.Abort):  # before the command had begun; from there on typer gives the same code
         sys.exit(exits.ExitCode.INTERRUPTED)
 
 

@@ -15,7 +15,7 @@ from toolrelay.reading import read_payload
 from toolrelay.schemas import Loss
 from toolrelay_worker.cli.exits import ExitCode, leave
 from toolrelay_worker.cli.files import File, read_json, read_text
-from toolrelay_worker.cli.output import as_json, note
+from toolrelay_worker.cli.output import NO_CALLS, as_json, note
 
 
 class What(StrEnum):
@@ -63,7 +63,7 @@ def convert(
 def _tools(file: str, target: ProviderFormat, source: ProviderFormat | None, strict: bool) -> _Answer:
     done = convert_tools(read_json(file), target, source, strict=True if strict else None)
     notes = [*_told([*renamed(done.names), *done.losses]), *(f"refused: {refusal}" for refusal in done.refused)]
-    return _Answer(done.tools, notes, is_impossible=bool(done.refused) and not done.tools)
+    return _Answer(done.tools, notes, is_impossible=bool(notes) and not done.tools)
 
 
 def _choice(file: str, target: ProviderFormat, source: ProviderFormat | None) -> _Answer:
@@ -76,7 +76,11 @@ def _calls(file: str, target: ProviderFormat, source: ProviderFormat | None) -> 
     done = convert_calls(reading, target)
     faults = [fault for call in reading.calls for fault in _faults(call)]
     ends = [reading.failure, reading.finish.problem and reading.finish.problem.message]
+    if reading.is_broken_off and reading.failure is None:
+        ends.append("the stream broke off before its end: calls may be missing")
     notes = [*faults, *(f"problem: {end}" for end in ends if end), *_told(done.losses)]
+    if not reading.calls and not notes:
+        note(NO_CALLS)
     return _Answer(done.value, notes, is_impossible=bool(reading.calls) and not done.value)
 
 

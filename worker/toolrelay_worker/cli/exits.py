@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import typer
 from redis.exceptions import RedisError
@@ -57,7 +57,20 @@ def code_of(error: Exception) -> ExitCode:
 def explain(error: Exception) -> str:
     """Give the one line that is written about an exception: what, and what to do."""
     advice = next((advice for kind, _, advice in _CODES if isinstance(error, kind)), "")
-    return " ".join(str(error).split()) + advice
+    said = " ".join(str(error).split())
+    return (said.rstrip(".") + advice) if advice else said
+
+
+def tell_usage(error: Any) -> int:
+    """Write what is wrong with the command line, on one line; give the exit code. Without a command it is the help."""
+    if error.message.startswith("Usage: "):  # asked for nothing at all
+        error.show()
+        return ExitCode.USAGE
+    what = " ".join(error.format_message().split()).replace(": Value error, ", ": ").rstrip(".")
+    command = "toolrelay" if error.ctx is None else error.ctx.command_path
+    link = " See" if what.endswith("?") else "; see"
+    typer.echo(f"toolrelay: {what}{link} {command} --help", err=True)
+    return ExitCode.USAGE
 
 
 def leave(code: int) -> None:

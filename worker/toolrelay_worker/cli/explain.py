@@ -25,7 +25,7 @@ def explain(
     """Show how a message or a stream is read.
 
     Format, calls, repairs, problems, what the provider runs itself, and how the turn ended. Exits with 1 when a call
-    must not run, or the turn failed.
+    must not run, when the turn failed, and when a stream broke off before its end.
     """
     reading = read_payload(read_text(file), source)
     if json_:
@@ -43,6 +43,9 @@ def _fields(reading: Reading, *, with_arguments: bool) -> dict[str, Any]:
         "is_detected": reading.is_detected,
         "form": reading.form,
         "calls": [_call_fields(call, with_arguments=with_arguments) for call in reading.calls],
+        "answered_calls": [
+            {"tool_name": call.tool_name, "provider_call_id": call.provider_call_id} for call in reading.answered
+        ],
         "server_calls": [served._asdict() for served in reading.server_calls],
         "finish": {
             "kind": finish.kind,
@@ -88,7 +91,11 @@ def _summary(reading: Reading) -> Iterator[str]:
     whose = "several formats" if reading.provider_format is None else reading.provider_format.value
     yield f"format: {whose} ({'detected' if reading.is_detected else 'given'}), {_FORMS[reading.form]}"
     bad = sum(call.problem is not None for call in reading.calls)
-    yield f"calls: {len(reading.calls)}" + (f", of which {bad} must not run" if bad else "")
+    done = len(reading.answered)
+    answered = f"; {done} more {'is' if done == 1 else 'are'} answered already" if done else ""
+    yield f"calls: {len(reading.calls)}" + (f", of which {bad} must not run" if bad else "") + answered
+    if reading.likeness is not None:
+        yield f"note: this is nothing that a model said; it looks like {reading.likeness}"
     finish = reading.finish
     word = "not said" if finish.reason is None else f"{finish.kind} ({finish.reason})"
     yield f"finish: {word}" + ("; the stream broke off before its end" if reading.is_ended is False else "")

@@ -24,8 +24,21 @@ def read_text(name: str) -> str:
 
 
 def read_json(name: str) -> Any:
-    """Read a file's JSON; raises ``BadParameter`` for what is none."""
+    """Read a file's JSON, or a list of JSON lines; raises ``BadParameter`` for what is neither."""
+    text = read_text(name)
+    if not text.strip():
+        raise typer.BadParameter(f"{name!r} is empty")
     try:
-        return json.loads(read_text(name))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"{name!r} is not JSON: {error}") from error
+        lines = _json_lines(text)
+        if lines is None:
+            raise typer.BadParameter(f"{name!r} is not valid JSON: {error}") from error
+        return lines
+
+
+def _json_lines(text: str) -> list[Any] | None:
+    try:
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        return None

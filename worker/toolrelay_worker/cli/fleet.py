@@ -21,7 +21,10 @@ _SPEC: TypeAdapter[ToolSpec] = TypeAdapter(ToolSpec)
 
 
 def tools(json_: AsJson = False, redis_url: RedisUrl = None) -> None:
-    """List the tools that workers offer now."""
+    """List the tools that workers offer, or have offered within TOOLRELAY_CATALOGUE_TTL.
+
+    A call of such a tool is accepted, and waits for a worker that has it.
+    """
     session = open_session(Settings.load(redis_url=redis_url))
     entries = sorted(session.driver.run(session.commands.catalogue()).values(), key=lambda entry: entry.spec.name)
     if json_:

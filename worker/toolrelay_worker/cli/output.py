@@ -16,6 +16,8 @@ from toolrelay.outputs import as_base64
 
 #: Lone surrogates, which no encoding takes, and what a terminal may obey. Inside JSON they stand in strings only.
 _UNSAFE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+#: said of a message that a model ended without a call: nothing is wrong, and nothing is to be sent back
+NO_CALLS: Final = "the message holds no tool calls"
 _WIDTH_OF_A_PIPE: Final = 200
 
 

@@ -12,13 +12,14 @@ from toolrelay.handles import Turn
 from toolrelay.models import ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.producer import Producer
+from toolrelay.reading import read_payload
 from toolrelay.session import open_session
 from toolrelay.translate import read_calls
 from toolrelay_worker.cli.exits import ExitCode, leave
 from toolrelay_worker.cli.files import read_text
 from toolrelay_worker.cli.live import Board, follow
 from toolrelay_worker.cli.options import AsJson, RedisUrl, Seconds, not_empty
-from toolrelay_worker.cli.output import as_json, console, emit, note
+from toolrelay_worker.cli.output import NO_CALLS, as_json, console, emit, note
 from toolrelay_worker.cli.takers import why_nobody_takes
 
 
@@ -50,7 +51,8 @@ def submit(
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
     turn = relay.submit(text, provider_format, names=_names(relay, text, provider_format))
     if not turn:
-        note("the message holds no tool calls")
+        read_payload(text, provider_format).raise_for_stranger()
+        note(NO_CALLS)
     if not wait:
         _print_calls(relay, turn, json_)
         return
