@@ -27,7 +27,7 @@ from toolrelay.formats._protocol import ResultNames
 from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64
-from toolrelay.proxy import PendingCalls, format_calls, read_results, result_of
+from toolrelay.proxy import PendingCalls, format_calls, read_results, results_of
 from toolrelay.reading import Reading
 from toolrelay.requests import (
     check_declared,
@@ -44,7 +44,7 @@ __all__ = ["Converted", "convert_calls", "convert_choice", "convert_results", "r
 
 #: metadata that is not the call's own: of the message around it, of the way it was read, or said twice
 _NOT_OWN: Final = frozenset(
-    {"model", "wire_name", "sampling", "legacy_function_call", "cancelled", "max_output_length"}
+    {"model", "wire_name", "item_id", "sampling", "legacy_function_call", "cancelled", "max_output_length"}
 )
 #: sorts of tools whose results are written in a way of their own
 _PLAIN: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
@@ -136,7 +136,7 @@ def convert_results(
     if source_format is not None:
         _check_source({whose for _, whose in found}, format_named(source_format))
     pending = _calls_beside(conversation_in(message))
-    results = [result_of(place, one, whose, pending) for place, (one, whose) in enumerate(found)]
+    results = results_of(found, pending)
     names = FORMATS[chosen].TRAITS.result_names
     if names is ResultNames.REQUIRED:
         _check_names(results, chosen)

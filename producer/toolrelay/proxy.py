@@ -12,17 +12,19 @@ as chunks, and finds them again when the client's tool messages come in::
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from toolrelay._signatures import restore_signatures
 from toolrelay.formats import FORMATS
 from toolrelay.formats._endings import Finish, finish_of, wire_reason
 from toolrelay.formats._finish import FinishKind
 from toolrelay.formats._ids import call_id_of, derived_id
 from toolrelay.formats._messages import find_results_in, payload_of
 from toolrelay.formats._names import decoder_of
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import Wire, pick
+from toolrelay.formats._pending import LocatedResult
+from toolrelay.formats._protocol import Wire
 from toolrelay.formats._requests import request_of
 from toolrelay.formats._results import FoundResult
 from toolrelay.formats._text import as_text, well_formed
@@ -59,7 +61,8 @@ def format_calls(
 
     A call without an id gets one: ``call_`` and the 24 digits of its ``tool_call_id``, or of what it says and where it
     stands. ``format_results`` answers under the same id. Arguments that could not be read are put into an object, for
-    every wire wants one. ``names`` is the map of the request's tools.
+    every wire wants one. A call without a name is left out, so it wants no answer either: no provider takes a
+    name that is empty. Text is not written. ``names`` is the map of the request's tools.
 
     >>> calls = [NormalizedToolRequest(tool_name="clock", provider_call_id="c1")]
     >>> format_calls(calls, "anthropic")[0]["content"]
@@ -77,6 +80,9 @@ def stream_calls(
     head: Mapping[str, Any] | None = None,
 ) -> list[Wire]:
     """Write the events that stream these calls: id, kind and name first, arguments in pieces, the finish reason last.
+
+    It is a whole turn, from its first event to its last: call it once a turn, with all its calls. Text is not written;
+    calls without a name are left out.
 
     ``head`` is what every chunk, or the stream's message, has around it: ``{"id": "chatcmpl-1", "model": "m"}``.
     Formats that do not cut calls give whole ones.
@@ -118,7 +124,8 @@ def read_results(
     """Read the results that a message, or a list of some, hands in: what ``format_results`` writes, read back.
 
     ``pending`` (a ``PendingCalls``) gives each result the call that it answers: its name, format and ids, so that
-    ``format_results`` writes it in the shape of the provider that made the call. A result without a pending call keeps
+    ``format_results`` writes it in the shape of the provider that made the call. Of several results under one id the
+    first answers the first call that had it, and so on. A result without a pending call keeps
     the id that it came with. Chat has no error flag: there a text that begins with ``Error:`` is a failure.
 
     >>> [result.output for result in read_results({"role": "tool", "tool_call_id": "c1", "content": "rain"})]
@@ -126,15 +133,31 @@ def read_results(
 
     A request's body is read as its conversation. Raises ``InvalidPayloadError`` for what is no message.
     """
-    return [result_of(place, *found, pending or {}) for place, found in enumerate(find_results_in(message))]
+    return results_of(find_results_in(message), pending or {})
 
 
-def result_of(
-    place: int, found: FoundResult, provider_format: ProviderFormat, pending: Mapping[str, NormalizedToolRequest]
+def results_of(
+    found: Iterable[LocatedResult], pending: Mapping[str, NormalizedToolRequest]
+) -> list[NormalizedToolResult]:
+    """Make the results of what was found, in this order, with what ``pending`` knows of their calls."""
+    seen: Counter[str | None] = Counter()
+    results = []
+    for place, (one, provider_format) in enumerate(found):
+        own = as_text(one.call_id)
+        identity = pending.nth(own, seen[own]) if isinstance(pending, PendingCalls) and own is not None else own
+        seen[own] += 1
+        call = None if identity is None else pending.get(identity)
+        results.append(_result_of(place, one, provider_format, identity, call))
+    return results
+
+
+def _result_of(
+    place: int,
+    found: FoundResult,
+    provider_format: ProviderFormat,
+    identity: str | None,
+    call: NormalizedToolRequest | None,
 ) -> NormalizedToolResult:
-    """Make the result of what was found at this place among the results, with what ``pending`` knows of its call."""
-    identity = as_text(found.call_id)
-    call = None if identity is None else pending.get(identity)
     category = found.category
     return NormalizedToolResult(
         tool_call_id=(call and call.tool_call_id) or identity or f"result_{place}",
@@ -162,32 +185,56 @@ def split_text_calls(text: str) -> tuple[str, list[NormalizedToolRequest]]:
 
 
 class PendingCalls(Mapping[str, NormalizedToolRequest]):
-    """Calls that were handed to a client and wait for their results, by the id that the client knows them by."""
+    """Calls that were handed to a client and wait for their results, by the id that the client knows them by.
+
+    No id is given twice, however many turns the table sees: providers that count ``call_0``, ``call_1`` anew in every
+    turn would give one turn's call the result of another, for clients send the whole conversation each time.
+    """
 
     def __init__(self) -> None:
         self._calls: dict[str, NormalizedToolRequest] = {}
+        self._given: set[str] = set()
+        self._by_own_id: dict[str, list[str]] = {}
+        self._placed: dict[str, str] = {}
 
     def add(self, calls: Iterable[NormalizedToolRequest]) -> list[NormalizedToolRequest]:
         """Keep calls; give them back, each with an id of its own that ``format_calls`` and the client will use.
 
-        The same calls get the same ids, so a turn that is read again changes nothing. Of two calls with one id the
-        second gets another, and its own stays in ``provider_metadata`` as ``provider_id``.
+        A call keeps its own id unless this table has given it before, in this turn or an earlier one: then it gets
+        another, and its own stays in ``provider_metadata`` as ``provider_id``. So add each turn once; a call that has
+        its ``tool_call_id`` is known by it, and may be added again. The same turns, in the same order, get the same
+        ids in every process.
         """
-        listed = list(calls)
-        seen: set[str] = set()
         kept = []
-        for place, call in enumerate(listed):
-            own = call_id_of(call.provider_call_id, call.tool_call_id)
-            identity = own if own and own not in seen else derived_id(place, call.tool_name, call.arguments)
-            seen.add(identity)
-            metadata = {**call.provider_metadata, "provider_id": call.provider_call_id}
+        for place, call in enumerate(calls):
+            identity = self._identity_of(place, call)
             self._calls[identity] = call
+            metadata = {**call.provider_metadata, "provider_id": call.provider_call_id}
             kept.append(call.model_copy(update={"provider_call_id": identity, "provider_metadata": metadata}))
         return kept
 
     def take(self, call_id: str) -> NormalizedToolRequest:
         """Give the call as the provider wrote it, and forget it. ``KeyError`` for one that does not wait."""
         return self._calls.pop(call_id)
+
+    def nth(self, own_id: str, number: int) -> str:
+        """Give the id in this table of the call that came as the ``number``-th, from 0, with this id of its own."""
+        given = self._by_own_id.get(own_id, [own_id])
+        return given[min(number, len(given) - 1)]
+
+    def _identity_of(self, place: int, call: NormalizedToolRequest) -> str:
+        if call.tool_call_id in self._placed:
+            return self._placed[call.tool_call_id]
+        own = call_id_of(call.provider_call_id, call.tool_call_id)
+        identity = own or derived_id(place, call.tool_name, call.arguments)
+        while identity in self._given:
+            place += len(self._given)
+            identity = derived_id(place, call.tool_name, call.arguments)
+        self._given.add(identity)
+        self._by_own_id.setdefault(own or identity, []).append(identity)
+        if call.tool_call_id is not None:
+            self._placed[call.tool_call_id] = identity
+        return identity
 
     def __getitem__(self, call_id: str) -> NormalizedToolRequest:
         return self._calls[call_id]
@@ -197,38 +244,3 @@ class PendingCalls(Mapping[str, NormalizedToolRequest]):
 
     def __len__(self) -> int:
         return len(self._calls)
-
-
-def restore_signatures(contents: Iterable[Any], calls: Iterable[NormalizedToolRequest]) -> list[Wire]:
-    """Put thought signatures back into Gemini's history that has lost them on its way through another format.
-
-    Gemini signs the first call of each step and refuses a history without that signature. ``calls`` are all calls of
-    the conversation, in order: each belongs to the next part with its id or, where there is none, with its name and
-    arguments. A part that has a signature keeps it. Nothing that is passed in is changed.
-    """
-    waiting = list(calls)
-    return [_signed(content, waiting) for item in contents if (content := as_dict(item)) is not None]
-
-
-def _signed(content: Wire, waiting: list[NormalizedToolRequest]) -> Wire:
-    parts = [part for item in as_list(content.get("parts")) if (part := as_dict(item)) is not None]
-    return {**content, "parts": [_signed_part(part, waiting) for part in parts]} if parts else dict(content)
-
-
-def _signed_part(part: Wire, waiting: list[NormalizedToolRequest]) -> Wire:
-    function = as_dict(pick(part, "functionCall", "function_call"))
-    if function is None:
-        return part
-    place = next((place for place, call in enumerate(waiting) if _is_part_of(function, call)), None)
-    signature = None if place is None else waiting.pop(place).provider_metadata.get("thought_signature")
-    if signature is None or pick(part, "thoughtSignature", "thought_signature") is not None:
-        return part
-    return {**part, "thoughtSignature": signature}
-
-
-def _is_part_of(function: Wire, call: NormalizedToolRequest) -> bool:
-    identity = function.get("id")
-    if identity is not None and call.provider_call_id is not None:
-        return bool(identity == call.provider_call_id)
-    wire_name = call.provider_metadata.get("wire_name")
-    return function.get("name") in (call.tool_name, wire_name) and (function.get("args") or {}) == call.arguments

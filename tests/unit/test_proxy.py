@@ -19,6 +19,8 @@ from toolrelay import (
     NormalizedToolResult,
     ProblemKind,
     ProviderFormat,
+    ToolSpec,
+    export_tools,
     format_results,
     read_calls,
     tool_call_id,
@@ -265,6 +267,87 @@ def test_two_calls_with_one_id_are_told_apart_for_the_client() -> None:
     assert first.provider_call_id == "call_0" != second.provider_call_id
     assert pending[second.provider_call_id or ""].tool_name == "y"
     assert second.provider_metadata["provider_id"] == "call_0"
+
+
+def chat_calls(*calls: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "tool_calls": list(calls)}
+
+
+def test_an_id_that_comes_again_in_a_later_turn_is_another_call() -> None:
+    """Servers that count ``call_0`` anew in every turn, behind a client that sends its whole conversation each time."""
+    pending = PendingCalls()
+    turns = [
+        pending.add(read_calls(chat_calls({"id": "call_0", "function": {"name": name, "arguments": "{}"}})))
+        for name in ("clock", "depot", "clock")
+    ]
+    ids = [call.provider_call_id for (call,) in turns]
+    history = [{"role": "tool", "tool_call_id": identity, "content": f"of {identity}"} for identity in ids]
+
+    results = read_results(history, pending)
+
+    assert ids[0] == "call_0"
+    assert len({*ids}) == len(pending) == 3
+    assert [(result.tool_name, result.output, result.provider_call_id) for result in results] == [
+        (name, f"of {identity}", "call_0") for name, identity in zip(("clock", "depot", "clock"), ids, strict=True)
+    ]
+    assert len({result.tool_call_id for result in results}) == 3
+    assert pending.take("call_0").tool_name == "clock"
+    assert (
+        pending.add(read_calls(chat_calls({"id": "call_0", "function": {"name": "x"}})))[0].provider_call_id not in ids
+    )
+
+
+def test_results_under_one_id_answer_the_calls_that_had_it_in_order() -> None:
+    pending = PendingCalls()
+    for name in ("clock", "depot"):
+        pending.add(read_calls(chat_calls({"id": "call_0", "function": {"name": name, "arguments": "{}"}})))
+    history = [{"role": "tool", "tool_call_id": "call_0", "content": text} for text in ("noon", "full")]
+
+    results = read_results(history, pending)
+
+    assert [(result.tool_name, result.output) for result in results] == [("clock", "noon"), ("depot", "full")]
+    assert len(format_results(results, "gemini")[0]["parts"]) == 2
+
+
+def test_the_same_turns_get_the_same_ids_and_a_placed_call_keeps_its_own() -> None:
+    calls = read_calls({"parts": [{"functionCall": {"name": "clock"}}, {"functionCall": {"name": "clock"}}]})
+    placed = [call.model_copy(update={"tool_call_id": tool_call_id("p", place)}) for place, call in enumerate(calls)]
+
+    def ids(*turns: list[NormalizedToolRequest]) -> list[str | None]:
+        pending = PendingCalls()
+        return [call.provider_call_id for turn in turns for call in pending.add(turn)]
+
+    assert ids(calls, calls) == ids(calls, calls)
+    assert len({*ids(calls, calls)}) == 4
+    assert ids(placed, placed) == ids(placed) * 2
+
+
+@FORMATS
+def test_a_call_without_a_name_is_not_written(provider_format: ProviderFormat) -> None:
+    calls = read_calls(
+        chat_calls({"id": "c0", "function": {"arguments": "{}"}}, {"id": "c1", "function": {"name": "x"}})
+    )
+
+    whole, streamed = format_calls(calls, provider_format), stream_calls(calls, provider_format)
+
+    assert [call.tool_name for call in calls] == ["", "x"]
+    assert [call.tool_name for message in whole for call in read_calls(message, provider_format)] == ["x"]
+    assert '"name": ""' not in json.dumps([whole, streamed])
+
+
+def test_items_that_want_an_id_have_it() -> None:
+    items: list[dict[str, Any]] = [
+        {"type": "local_shell_call", "id": "lsh_1", "call_id": "c1", "status": "completed"}
+        | {"action": {"type": "exec", "command": ["ls"], "env": {}}},
+        {"type": "computer_call", "id": "cu_1", "call_id": "c2", "status": "completed", "pending_safety_checks": []}
+        | {"action": {"type": "screenshot"}},
+    ]
+
+    assert format_calls(read_calls({"output": items}), "openai_responses") == items
+    bare = [{key: value for key, value in item.items() if key not in ("id", "pending_safety_checks")} for item in items]
+    bare[0]["action"] = {"command": ["ls"]}
+    again = format_calls(read_calls({"output": bare}), "openai_responses")
+    assert again == [{**items[0], "id": "lsh_c1"}, {**items[1], "id": "cu_c2"}]
 
 
 results = st.builds(
@@ -527,6 +610,38 @@ def test_thought_signatures_are_put_back_on_the_first_call_of_each_step() -> Non
     assert [steps[0], bare[1]["parts"], steps[1]] == [content["parts"] for content in contents]
     assert before == json.dumps(bare)
     assert restore_signatures(contents, calls) == contents
+
+
+RENAMED = ToolSpec(
+    "weather/lookup", "", {"type": "object", "properties": {"bad-name!": {"type": "string"}, "n": {"type": "number"}}}
+)
+
+
+@pytest.mark.parametrize("identity", [{}, {"id": "fc-1"}], ids=["without an id", "with an id"])
+@pytest.mark.parametrize("which", ["as they were read", "as they were kept", "from JSON"])
+def test_signatures_come_back_after_the_way_through_another_providers_client(
+    identity: dict[str, str], which: str
+) -> None:
+    """Gemini behind a Chat client, whose history comes back under the names and ids that the client was given."""
+    gemini, chat = export_tools([RENAMED], "gemini").names, export_tools([RENAMED], "openai").names
+    wire_args = {"bad_name_": "x", "n": 2.0}
+    part = {"functionCall": {"name": "weather_lookup", "args": wire_args, **identity}, "thoughtSignature": "c2ln"}
+    content = {"role": "model", "parts": [part]}
+    pending = PendingCalls()
+    read = read_calls({"candidates": [{"content": content}]}, names=gemini)
+    kept = pending.add(read)
+    (assistant,) = format_calls(kept, "openai", names=chat)
+    reply = {"role": "tool", "tool_call_id": assistant["tool_calls"][0]["id"], "content": "rain"}
+    stored = [NormalizedToolRequest.model_validate_json(call.model_dump_json()) for call in read]
+    known = {"as they were read": read, "as they were kept": kept, "from JSON": stored}[which]
+    back = read_calls(json.dumps(assistant), names=chat)
+    bare = [*format_calls(back, "gemini", names=gemini), *format_results(read_results(reply), "gemini")]
+
+    contents = restore_signatures(bare, known, names=gemini)
+
+    assert contents[0] == content
+    assert contents[1]["parts"][0]["functionResponse"].get("id") == identity.get("id")
+    assert restore_signatures(contents, known, names=gemini) == contents
 
 
 FINISHES = [

@@ -19,6 +19,12 @@ _ITEMS: Final = {
     CallKind.COMPUTER: ("computer_call", ""),
     CallKind.TOOL_SEARCH: ("tool_search_call", "arguments"),
 }
+#: whose items the API refuses without an id of their own (``LocalShellCall`` and ``ResponseComputerToolCallParam`` of
+#: the SDK's ``ResponseInputItemParam``), and what the API lets an item's id begin with
+_WANT_ID: Final = frozenset({CallKind.LOCAL_SHELL, CallKind.COMPUTER})
+_ID_PREFIXES: Final = {CallKind.CUSTOM: "ctc", CallKind.LOCAL_SHELL: "lsh", CallKind.COMPUTER: "cu"}
+#: members that an action must have, though a server may leave them out
+_WANTED: Final[dict[CallKind, Wire]] = {CallKind.LOCAL_SHELL: {"type": "exec", "env": {}}}
 #: kinds whose text is streamed, and what its events are called
 _STREAMED: Final = {
     CallKind.FUNCTION: "response.function_call_arguments",
@@ -30,11 +36,14 @@ def item_of(call: WrittenCall) -> Wire:
     """Write the item of a whole call."""
     kind, key = _ITEMS[call.request.kind]
     item: Wire = {"type": kind, "call_id": call.call_id}
+    if call.request.kind in _WANT_ID:
+        item["id"] = _item_id(call)
     if call.request.kind in _STREAMED:
         item["name"] = call.name
         item[key] = _text(call)
     elif key:
-        item[key] = call.arguments
+        wanted = _WANTED.get(call.request.kind, {})
+        item[key] = {**call.arguments, **{name: value for name, value in wanted.items() if name not in call.arguments}}
     else:
         item.update(call.arguments)
     item.update(_echoes(call))
@@ -52,6 +61,8 @@ def _echoes(call: WrittenCall) -> Wire:
     found = {key: value for key, value in echoes.items() if value is not None}
     if call.request.kind is CallKind.TOOL_SEARCH:
         found["execution"] = "client"
+    if call.request.kind is CallKind.COMPUTER:
+        found.setdefault("pending_safety_checks", [])
     return found
 
 
@@ -67,7 +78,8 @@ def stream_of(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
 
 
 def _item_id(call: WrittenCall) -> str:
-    return f"{'ctc' if call.is_custom else 'fc'}_{call.call_id}"
+    own = call.echo("item_id")
+    return own if isinstance(own, str) else f"{_ID_PREFIXES.get(call.request.kind, 'fc')}_{call.call_id}"
 
 
 def _item_events(call: WrittenCall, item: Wire, index: int, cut: Cut) -> list[Wire]:

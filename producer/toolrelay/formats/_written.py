@@ -51,8 +51,8 @@ class WrittenCall(NamedTuple):
 
 
 def written(calls: Sequence[NormalizedToolRequest], names: NameMap | None) -> list[WrittenCall]:
-    """Prepare calls for the wire, in this order."""
-    return [_written(place, call, names) for place, call in enumerate(calls)]
+    """Prepare calls for the wire, in this order; one without a name is left out, for every provider refuses it."""
+    return [_written(place, call, names) for place, call in enumerate(calls) if call.tool_name]
 
 
 def _written(place: int, call: NormalizedToolRequest, names: NameMap | None) -> WrittenCall:

@@ -120,7 +120,7 @@ def _shell(item: Wire) -> FoundCall | None:
 
 
 def _local_shell(item: Wire) -> FoundCall:
-    found = FoundCall("local_shell", _action(item.get("action")), kind=CallKind.LOCAL_SHELL)
+    found = FoundCall("local_shell", _action(item.get("action")), kind=CallKind.LOCAL_SHELL, metadata=_item_id(item))
     found.other_id = item.get("id")  # its output may name either
     return found
 
@@ -131,11 +131,17 @@ def _apply_patch(item: Wire) -> FoundCall:
 
 def _computer(item: Wire) -> FoundCall:
     actions = _action({key: item.get(key) for key in ("action", "actions")})
-    found = FoundCall("computer", actions, kind=CallKind.COMPUTER)
+    found = FoundCall("computer", actions, kind=CallKind.COMPUTER, metadata=_item_id(item))
     checks = item.get("pending_safety_checks")
     if checks:
         found.metadata["pending_safety_checks"] = checks
     return found
+
+
+def _item_id(item: Wire) -> Wire:
+    """Keep the item's own id, for kinds whose items are refused without one when they go back as history."""
+    identity = item.get("id")
+    return {"item_id": identity} if isinstance(identity, str) else {}
 
 
 def _action(value: Any) -> Any:
