@@ -55,17 +55,33 @@ def export_tools(
 
     ``strict`` asks for the providers' strict mode; a tool whose schema cannot be strict is sent without, and a loss
     says why. ``upper_case_types`` is for Gemini's ``parameters``; ``max_description_length`` for endpoints that refuse
-    long descriptions.
+    long descriptions. ``default_registry.specs()`` of ``toolrelay_worker`` gives the specs of functions made with
+    ``@tool``.
 
     >>> spec = ToolSpec("weather/lookup", "Weather of a city.", {"type": "object", "properties": {}})
     >>> export_tools([spec], "anthropic").tools[0]["name"]
     'weather_lookup'
+
+    Raises ``InvalidToolError`` for what is no ``ToolSpec``; a tool that the provider cannot be told is in ``refused``.
     """
     chosen = format_named(provider_format)
     options = ExportOptions(
         strict=strict, upper_case_types=upper_case_types, max_description_length=max_description_length
     )
-    return _export([(spec, options) for spec in specs], chosen)
+    given: object = specs
+    listed = given if isinstance(given, Iterable) else [given]
+    return _export([(_checked(spec), options) for spec in listed], chosen)
+
+
+def _checked(spec: object) -> ToolSpec:
+    if isinstance(spec, ToolSpec):
+        return spec
+    if isinstance(spec, dict):
+        raise InvalidToolError("a dict is not a ToolSpec: read a provider's definitions with import_tools first")
+    is_registered = isinstance(getattr(spec, "spec", None), ToolSpec)
+    of_functions = "for tools made with @tool: default_registry.specs()"
+    advice = "pass its .spec, or registry.specs()" if is_registered else of_functions
+    raise InvalidToolError(f"a ToolSpec is wanted, got {type(spec).__name__} {str(spec)[:80]!r}: {advice}")
 
 
 def _export(wanted: list[tuple[ToolSpec, ExportOptions]], chosen: ProviderFormat) -> ExportedTools:

@@ -84,6 +84,19 @@ class Alphabet:
             salt += 1
 
 
+def tool_of_wire_name(wire_name: str, alphabet: Alphabet, names: Iterable[str]) -> str | None:
+    """Give the one tool that may have this name on the wire: exported by itself, or together with all the others.
+
+    ``None`` where there is none, and where there are several: nothing is guessed.
+
+    >>> tool_of_wire_name("weather_lookup", Alphabet("a-zA-Z0-9_-", 64), ["weather/lookup", "clock"])
+    'weather/lookup'
+    """
+    together = alphabet.encode(names)
+    found = [name for name, wire in together.items() if wire_name in (wire, alphabet.encode([name])[name])]
+    return found[0] if len(found) == 1 else None
+
+
 class ArgumentNames:
     """How a tool's parameters are called on the wire, where a provider does not take their names."""
 

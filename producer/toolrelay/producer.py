@@ -211,6 +211,8 @@ class Producer(_Producer):
         """Enqueue every client-side call of a model's message, in one round trip; without calls the turn is empty.
 
         ``message``, ``names`` (the name map of ``export_tools``) and ``text_calls`` are what ``read_calls`` takes;
+        without ``names`` a tool is found by its own name, or by its name on the provider's wire where that is
+        unmistakable among the tools that workers offer;
         ``provider_metadata`` comes back in every result. A call that cannot run gets its error result at once, beside
         its siblings. ``sequence`` is the first call's place in the plan; ``None`` is the next one.
 
@@ -302,7 +304,8 @@ class Producer(_Producer):
     def _enqueue(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[CallHandle]:
         session = self._session
         outgoing = self._prepare(requests, catalogue)
-        handles = [CallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
+        admitted = [call.admission.request for call in outgoing]
+        handles = [CallHandle(self.settings, str(request.tool_call_id), request) for request in admitted]
         for handle in handles:
             handle._attach()  # noqa: SLF001 - before ENQUEUE, so that no update is missed
         replies = session.driver.run_all([call.command for call in outgoing])
@@ -427,7 +430,8 @@ class AsyncProducer(_Producer):
     async def _enqueue(self, requests: Sequence[NormalizedToolRequest], catalogue: Catalogue) -> list[AsyncCallHandle]:
         session = self._session
         outgoing = self._prepare(requests, catalogue)
-        handles = [AsyncCallHandle(self.settings, str(request.tool_call_id), request) for request in requests]
+        admitted = [call.admission.request for call in outgoing]
+        handles = [AsyncCallHandle(self.settings, str(request.tool_call_id), request) for request in admitted]
         for handle in handles:
             handle._attach()  # noqa: SLF001 - before ENQUEUE, so that no update is missed
         replies = await session.async_driver.run_all([call.command for call in outgoing])

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any, Generic, Protocol, TypeVar
 
+from toolrelay.admission import entry_of, under_own_name
 from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
 from toolrelay.models import NormalizedToolRequest
 from toolrelay.protocol.replies import CatalogueEntry
-from toolrelay.resolution import candidate_names
 from toolrelay.streams import StreamAssembler
 
 H = TypeVar("H", CallHandle, AsyncCallHandle)
@@ -89,7 +89,7 @@ class _Sorting(Generic[H]):
 
 
 def _starts_early(request: NormalizedToolRequest, catalogue: Catalogue) -> bool:
-    entry = next((catalogue[name] for name in candidate_names(request) if name in catalogue), None)
+    entry = entry_of(under_own_name(request, catalogue), catalogue)
     return entry is not None and entry.policy.starts_early
 
 

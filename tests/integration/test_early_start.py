@@ -74,6 +74,22 @@ def test_a_read_only_call_is_answered_before_the_model_has_finished_and_others_w
     assert relay.next_sequence == 2
 
 
+def test_a_tool_says_itself_whether_it_starts_early(relay: Producer, workers: Workers) -> None:
+    """Under their names on the wire, without the map of names: they are found all the same."""
+    workers.start(1)
+    streaming = relay.stream([*block(0, "test_eager", {}), *block(1, "test_patient", {}), *END], "anthropic")
+
+    for event in streaming:
+        if event.get("index") == 0 and event["type"] == "content_block_stop":
+            assert streaming.handles[0].result(timeout=20).output == "eager"
+        if event.get("index") == 1:
+            assert len(streaming.handles) == 1
+    results = streaming.turn.results(timeout=20)
+
+    assert [result.tool_name for result in results] == ["test/eager", "test/patient"]
+    assert len(effects(workers.folder)) == 1
+
+
 def test_the_whole_message_submitted_again_runs_nothing_twice(relay: Producer, workers: Workers) -> None:
     workers.start(1)
     first = relay.stream([*READING, *WRITING, *END], "anthropic").turn.results(timeout=20)

@@ -38,6 +38,19 @@ def length(value: str) -> int:
     return len(value)
 
 
+@tool("test/eager", early_start=True)
+def eager(ctx: ToolContext) -> str:
+    """Leave an effect; a stream may start it early."""
+    effect("eager", ctx)
+    return "eager"
+
+
+@tool("test/patient", read_only=True, early_start=False)
+def patient() -> str:
+    """Change nothing, and yet wait for the end of the stream."""
+    return "patient"
+
+
 @tool("test/mark")
 def mark(ctx: ToolContext, word: str = "mark") -> str:
     """Leave an effect."""

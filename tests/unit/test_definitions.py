@@ -32,6 +32,7 @@ from toolrelay import (
     import_tool_choice,
     import_tools,
 )
+from toolrelay_worker import ToolRegistry
 
 every_format = pytest.mark.parametrize("wire_format", ProviderFormat)
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
@@ -209,6 +210,27 @@ def test_kinds_that_the_provider_defines_are_skipped(tool: dict[str, Any]) -> No
 def test_a_definition_that_cannot_be_read_is_an_error_that_says_which(tools: Any, where: str) -> None:
     with pytest.raises(InvalidToolError, match=where):
         import_tools(tools)
+
+
+def looked_up(city: str) -> str:
+    """Weather of a city."""
+    return city
+
+
+@pytest.mark.parametrize("export", [export_tools, build_request])
+@pytest.mark.parametrize(
+    ("thing", "advice"),
+    [
+        (looked_up, r"got function '<function looked_up .*: for tools made with @tool: default_registry.specs\(\)"),
+        ("weather/lookup", r"got str 'weather/lookup': "),
+        ({"name": "a", "input_schema": {}}, "read a provider's definitions with import_tools first"),
+        (ToolRegistry().register(ToolSpec("a", "", {}), looked_up), r"got RegisteredTool .*: pass its \.spec"),
+    ],
+    ids=["a function", "a name", "a definition", "a registered tool"],
+)
+def test_what_is_no_spec_is_an_error_that_says_where_specs_come_from(export: Any, thing: Any, advice: str) -> None:
+    with pytest.raises(InvalidToolError, match=advice):
+        export([thing], "openai")
 
 
 def test_tools_of_a_namespace_carry_it_in_their_names() -> None:

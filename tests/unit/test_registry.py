@@ -407,6 +407,7 @@ def test_the_policy_is_what_the_decorator_says(registry: ToolRegistry) -> None:
         retry_delay=timedelta(seconds=2),
         max_retry_delay=timedelta(seconds=8),
         read_only=True,
+        early_start=False,
     )
     def function() -> None: ...
 
@@ -421,6 +422,7 @@ def test_the_policy_is_what_the_decorator_says(registry: ToolRegistry) -> None:
         retry_delay=timedelta(seconds=2),
         max_retry_delay=timedelta(seconds=8),
         read_only=True,
+        early_start=False,
     )
 
 

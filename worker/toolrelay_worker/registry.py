@@ -93,6 +93,7 @@ class ToolRegistry:
         on_lost: OnLost | Literal["rerun", "fail"] | None = None,
         idempotent: bool | None = None,
         read_only: bool = False,
+        early_start: bool | None = None,
         input_schema: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
     ) -> Callable[[F], F]: ...
@@ -112,6 +113,7 @@ class ToolRegistry:
         on_lost: OnLost | Literal["rerun", "fail"] | None = None,
         idempotent: bool | None = None,
         read_only: bool = False,
+        early_start: bool | None = None,
         input_schema: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
     ) -> Any:
@@ -122,6 +124,8 @@ class ToolRegistry:
 
         What is left out has ``ExecutionPolicy``'s defaults. A tool that says nothing is run again when its worker is
         lost (at least once). ``on_lost="fail"``, or ``idempotent=False``, makes it at most once: never started twice.
+        ``early_start`` lets ``Producer.stream`` start it before the model has finished speaking; ``None``: if it is
+        ``read_only``.
         """
         names = _local_names()
         policy = {
@@ -131,6 +135,7 @@ class ToolRegistry:
             "retry_delay": retry_delay,
             "max_retry_delay": max_retry_delay,
             "read_only": read_only,
+            "early_start": early_start,
         }
 
         def decorate(function: F) -> F:

@@ -7,14 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from toolrelay.definitions import export_tools
 from toolrelay.handles import Turn
 from toolrelay.models import ProviderFormat
-from toolrelay.names import NameMap
 from toolrelay.producer import Producer
 from toolrelay.reading import read_payload
 from toolrelay.session import open_session
-from toolrelay.translate import read_calls
 from toolrelay_worker.cli.exits import ExitCode, leave
 from toolrelay_worker.cli.files import read_text
 from toolrelay_worker.cli.live import Board, follow
@@ -49,7 +46,7 @@ def submit(
     """
     text = read_text(message)
     relay = Producer(plan_id or f"cli-{uuid.uuid4()}", redis_url=redis_url, first_sequence=first_sequence)
-    turn = relay.submit(text, provider_format, names=_names(relay, text, provider_format))
+    turn = relay.submit(text, provider_format)
     if not turn:
         read_payload(text, provider_format).raise_for_stranger()
         note(NO_CALLS)
@@ -64,12 +61,6 @@ def submit(
     else:
         typer.echo(as_json(messages, indent=2))
     leave(ExitCode.OK if all(result.success for result in results) else ExitCode.FAILED)
-
-
-def _names(relay: Producer, text: str, provider_format: ProviderFormat | None) -> NameMap | None:
-    """Give the names that the published tools have in the message's format; a message without calls needs none."""
-    calls = read_calls(text, provider_format)
-    return export_tools(relay.tools(), calls[0].provider_format).names if calls else None
 
 
 def _follow(relay: Producer, turn: Turn, timeout: float | None) -> None:
