@@ -6,10 +6,12 @@ import ast
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.documents import README, ROOT, commands, python_blocks
+from toolrelay import ProviderFormat
 
 PROTOCOL = ROOT / "docs" / "protocol.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,6 +42,32 @@ def test_the_readme_shows_tools_and_an_agent() -> None:
 
     assert "@tool" in tools
     assert "Producer(" in agent
+
+
+def test_the_page_about_translation_is_one_program_that_does_what_it_says() -> None:
+    call = {"index": 0, "id": "call_1", "function": {"name": "weather_lookup", "arguments": '{"city": "Oslo"}'}}
+    program: dict[str, Any] = {"events": [{"choices": [{"delta": {"tool_calls": [call]}}]}]}
+
+    for block in python_blocks(ROOT / "docs" / "translation.md"):
+        exec(block, program)
+
+    assert program["exported"].names["weather_lookup"] == "weather/lookup"
+    assert program["request"].fields["tool_choice"] == {"type": "tool", "name": "weather_lookup"}
+    arguments = '{"city": "Oslo"}'
+    function = {"name": "weather_lookup", "arguments": arguments}
+    assert program["message"]["tool_calls"] == [{"id": "toolu_1", "type": "function", "function": function}]
+    pieces = [chunk["choices"][0] for chunk in program["chunks"]]
+    assert pieces[-1]["finish_reason"] == "tool_calls"
+    assert {chunk["id"] for chunk in program["chunks"]} == {"chatcmpl-1"}
+    assert program["answer"] == [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain"}]}
+    ]
+
+
+def test_the_page_about_translation_names_every_format() -> None:
+    page = (ROOT / "docs" / "translation.md").read_text(encoding="utf-8")
+
+    assert [name for name in ProviderFormat if f"\n| `{name}` | " not in page] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
