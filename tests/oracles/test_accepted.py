@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.acceptors import ACCEPTORS
 from tests.oracles.round_trips import Trip
+from tests.unit.payloads import WHOLE, format_of, load
 from tests.unit.test_proxy import turns, values
 from tests.unit.test_schema_dialects import Pair, scalars, tools
 from tests.unit.tricky_schemas import TRICKY
@@ -117,6 +118,25 @@ def test_calls_are_accepted_as_history(provider: str, calls: list[NormalizedTool
 
     for message in messages:
         ACCEPTORS[provider].call(message)
+
+
+@pytest.mark.parametrize("entry", WHOLE, ids=lambda entry: entry["file"])
+def test_the_calls_of_the_corpus_are_accepted_as_history(entry: dict[str, Any]) -> None:
+    calls = read_calls(load(entry["file"]))
+    provider_format = format_of(entry)
+    if any("sampling" in call.provider_metadata for call in calls):
+        return  # a server's request to a client's model is nobody's call
+
+    for message in format_calls(calls, provider_format):
+        ACCEPTORS[provider_format].call(message)
+
+
+def test_items_that_came_without_what_the_api_wants_are_accepted() -> None:
+    shell = {"type": "local_shell_call", "call_id": "c1", "action": {"command": ["ls"]}}
+    computer = {"type": "computer_call", "call_id": "c2", "action": {"type": "screenshot"}}
+
+    for item in format_calls(read_calls({"output": [shell, computer]}), "openai_responses"):
+        ACCEPTORS["openai_responses"].call(item)
 
 
 @every_provider
