@@ -292,11 +292,16 @@ class TestSubmit:
         message = chat_message(("math/add", {"a": 1, "b": 2}))
 
         ended = shell.run("submit", "-", "--format", "gemini", stdin=message)
-        without_calls = shell.run("submit", "-", "--format", "gemini", stdin="{}")
+        without_calls = shell.run("submit", "-", "--format", "gemini", stdin='{"candidates": []}')
+        nothing = shell.run("submit", "-", "--format", "gemini", stdin="{}")
 
         assert (ended.code, ended.stdout) == (2, "")
         assert ended.complaint == "toolrelay: this is no gemini message; it looks like openai"
         assert without_calls.code == 0
+        assert (nothing.code, nothing.complaint) == (
+            2,
+            "toolrelay: there are no tool calls in it: it looks like an empty object",
+        )
 
     def test_without_waiting_it_prints_ids(self, empty: CommandLine) -> None:
         message = chat_message(("math/add", {"a": 1, "b": 2}), ("math/add", {"a": 3, "b": 4}))
