@@ -9,6 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.workers import Workers
 from toolrelay import session
@@ -17,6 +19,10 @@ from toolrelay.embedded import EmbeddedServer
 from toolrelay.producer import Producer
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
+
+# How long an example takes is the machine's affair; speed is measured in benchmarks/.
+hypothesis_settings.register_profile("toolrelay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("toolrelay")
 
 #: their tests start servers and worker processes, and wait for them most of the time
 SERVICES = frozenset({"integration", "acceptance"})

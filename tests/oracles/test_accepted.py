@@ -35,7 +35,7 @@ from toolrelay.proxy import format_calls, read_results
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDKs
 
 every_provider = pytest.mark.parametrize("provider", ACCEPTORS)
-quick = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=50, suppress_health_check=list(HealthCheck))
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80)
 contents = st.sampled_from(

@@ -36,7 +36,7 @@ ACCUMULATORS = [reader for reader in READERS if reader.form == "stream" and (rea
 
 
 @pytest.mark.parametrize("reader", ACCUMULATORS, ids=lambda reader: f"{reader.provider}-{reader.library}")
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(calls=turns())
 def test_a_written_stream_is_read_as_the_calls_it_was_made_of(
     reader: Reader, calls: list[NormalizedToolRequest]

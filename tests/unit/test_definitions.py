@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import validator_for
 
@@ -82,7 +82,7 @@ def test_an_sdks_objects_are_read_as_well(wire_format: str, wire: list[dict[str,
 
 
 @every_format
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(
     drawn=st.lists(
         st.tuples(st.text(alphabet="ab/._ é", min_size=1, max_size=8), st.text(max_size=9), tools()), max_size=3

@@ -33,7 +33,7 @@ sets_of_names = st.sets(crowded | st.text(min_size=1, max_size=200), min_size=1,
 
 
 @every_format
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(names=sets_of_names)
 def test_any_names_get_legal_ones_that_turn_back(wire_format: ProviderFormat, names: set[str]) -> None:
     name_map = NameMap.of(names, FORMATS[wire_format].TOOL_NAMES)

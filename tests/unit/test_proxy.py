@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.payloads import WHOLE, load
@@ -71,7 +71,7 @@ def told(calls: list[NormalizedToolRequest]) -> list[Any]:
 
 
 @FORMATS
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(calls=turns())
 def test_what_is_written_is_read_back(provider_format: ProviderFormat, calls: list[NormalizedToolRequest]) -> None:
     messages = format_calls(calls, provider_format)
@@ -80,7 +80,7 @@ def test_what_is_written_is_read_back(provider_format: ProviderFormat, calls: li
 
 
 @FORMATS
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(calls=turns(), size=st.integers(1, 20))
 def test_what_is_streamed_is_put_together_again(
     provider_format: ProviderFormat, calls: list[NormalizedToolRequest], size: int
@@ -361,7 +361,7 @@ results = st.builds(
 
 
 @FORMATS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(result=results)
 def test_a_text_result_is_read_back(provider_format: ProviderFormat, result: NormalizedToolResult) -> None:
     (found,) = read_results(format_results([result], provider_format))

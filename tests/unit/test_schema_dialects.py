@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta, validator_for
 
@@ -465,7 +465,7 @@ def tools(draw: st.DrawFn) -> Pair:
     return schema, value
 
 
-quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=30)
 
 
 @every_target
@@ -545,7 +545,7 @@ keyword_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     schema=st.dictionaries(st.sampled_from(["type", "properties", "anyOf", "allOf", "$ref", "$defs"]), keyword_values)
 )

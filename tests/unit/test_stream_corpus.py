@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.payloads import (
@@ -113,7 +113,7 @@ def test_reading_changes_nothing(entry: dict[str, Any]) -> None:
 
 
 @FILES
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(cut=cuts())
 def test_other_deltas_make_the_same_calls(entry: dict[str, Any], cut: Cut) -> None:
     events = numbered(recut(load_events(entry["file"]), format_of(entry), cut))
@@ -135,7 +135,7 @@ LAYOUTS: dict[str, Callable[[list[Any]], str]] = {
 
 @FILES
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5)
 @given(data=st.data())
 def test_the_text_of_a_stream_may_be_cut_anywhere(
     entry: dict[str, Any], layout: Callable[[list[Any]], str], data: st.DataObject
