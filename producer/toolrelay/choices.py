@@ -34,7 +34,8 @@ class ToolChoice:
     parallel: bool | None = None
     """Whether one turn may have several calls; ``None`` leaves it to the provider."""
     strict: bool = False
-    """The provider holds calls to the schema: Gemini's mode ``VALIDATED``; elsewhere a matter of the tools."""
+    """The provider holds calls to the schema: Gemini's mode ``VALIDATED``; elsewhere a matter of the tools,
+    which ``build_request`` then makes strict."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", ChoiceMode(self.mode))

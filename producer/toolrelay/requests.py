@@ -57,7 +57,8 @@ def build_request(
 ) -> ToolRequest:
     """Give the fields of a request that declare these tools and this choice, and what they lost.
 
-    Where a provider has no subsets, only the chosen tools are declared. ``is_thinking``: Anthropic's extended thinking
+    Where a provider has no subsets, only the chosen tools are declared. A choice that is strict makes the tools strict
+    where that is no matter of the choice. ``is_thinking``: Anthropic's extended thinking
     is on, which takes no forced call.
 
     >>> spec = ToolSpec("clock", "The time.", {"type": "object", "properties": {}})
@@ -73,6 +74,7 @@ def build_request(
         raise ToolChoiceError(
             f"{chosen} takes no forced tool choice while thinking is on: choose 'auto', or turn thinking off this turn"
         )
+    strict = strict or (choice is not None and choice.strict)
     is_by_request = strict and traits.is_strict_by_request
     exported = export_tools(
         specs, chosen, strict=strict and not is_by_request, max_description_length=max_description_length

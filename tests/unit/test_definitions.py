@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import validator_for
 
-from tests.unit.test_schema_dialects import Pair, tools
+from tests.unit.test_schema_dialects import Pair, tools, with_nulls
 from tests.unit.tricky_schemas import TRICKY
 from toolrelay import (
     ChoiceMode,
@@ -108,8 +108,13 @@ def test_tools_come_back_as_they_went_but_for_what_was_reported(
             continue
         ours, theirs = validator_for(spec.input_schema), validator_for(again.input_schema)
         for sample in (arguments[spec.name], {}, {"a": 1}, {"a": "x", "title": None}):
-            assert ours.is_valid(sample) <= theirs.is_valid(sample) or strict
-            assert theirs.is_valid(sample) <= ours.is_valid(sample) or strict
+            if strict and not spec.input_schema["properties"].keys() >= sample.keys():
+                continue  # strict closes what says nothing of other properties
+            if strict:  # every property is asked for there, and null says that it was left out
+                filled = with_nulls(again.input_schema, again.input_schema, sample)
+                assert ours.is_valid(sample) <= (theirs.is_valid(sample) or theirs.is_valid(filled))
+            else:
+                assert ours.is_valid(sample) == theirs.is_valid(sample)
 
 
 @every_format
@@ -271,6 +276,32 @@ def test_strict_stays_with_the_tool_that_had_it() -> None:
 
     assert [tool.get("strict", False) for tool in convert_tools([first, second], "anthropic").tools] == [True, False]
     assert [tool["strict"] for tool in convert_tools([first, second], "openai_responses").tools] == [True, False]
+
+
+def test_a_strict_choice_makes_the_tools_strict_where_the_choice_cannot_say_it() -> None:
+    request = build_request([SPEC], "openai", ToolChoice(strict=True))
+
+    assert request.fields["tool_choice"] == "auto"
+    assert [tool["function"]["strict"] for tool in request.fields["tools"]] == [True]
+    assert request.losses == []
+
+
+def test_what_mcp_says_in_meta_is_reported() -> None:
+    tool = {"name": "a", "inputSchema": SCHEMA, "_meta": {"x": 1}}
+
+    assert [loss.what for loss in convert_tools([tool], "openai").losses] == ["_meta"]
+
+
+def test_bedrock_has_strict_tools() -> None:
+    closed = {**SCHEMA, "additionalProperties": False}
+
+    exported = export_tools(
+        [ToolSpec("find", "", closed), ToolSpec("any", "", {"type": "object"})], "bedrock", strict=True
+    )
+
+    assert [tool["toolSpec"].get("strict") for tool in exported.tools] == [True, None]
+    assert exported.tools[0]["toolSpec"]["inputSchema"] == {"json": closed}
+    assert [(loss.tool, loss.what) for loss in exported.losses] == [("any", "strict")]
 
 
 def test_what_another_provider_has_no_place_for_is_reported() -> None:

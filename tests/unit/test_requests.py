@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -35,19 +36,36 @@ def test_a_request_can_be_copied_and_not_changed() -> None:
         request.tool_name = "other"  # type: ignore[misc]  # that is the point
 
 
-_TEXTS = st.lists(
-    st.sampled_from(
-        ['"a"', '"b"', '"a:{"', ":", ",", "{", "}", "[", "]", "1", "1.5", "1e999", "NaN", " ", "null", "é"]
-    ),
-    max_size=14,
-).map(lambda pieces: "{" + "".join(pieces) + "}")
+_KEYS = st.sampled_from(["a", "b", "a:{", "é", '"', "\\", ""])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _KEYS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+_OBJECTS = st.dictionaries(_KEYS, _VALUES, max_size=4)
+_PIECES = ['"a":1,', ",", ":", "{", "}", "[", "]", "1e999", "NaN", "-", " ", "\n", "null", "\\ud800", "0"]
 
 
-@given(_TEXTS)
-def test_the_quick_way_to_read_arguments_gives_what_the_slow_one_gives(text: str) -> None:
+@given(_OBJECTS, st.booleans())
+def test_the_quick_way_reads_every_object_that_is_written_in_ascii(value: dict[str, Any], is_ascii: bool) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii)
     quick = plain_object(text)
 
-    assert quick is None or (_slow(text), "no repairs") == (quick, "no repairs")
+    assert quick == (value if text.isascii() and "\\u" not in text else None)
+    assert _slow(text) == value
+
+
+@given(_OBJECTS, st.data())
+def test_the_quick_way_gives_what_the_slow_one_gives_for_text_that_was_changed_a_little(
+    value: dict[str, Any], data: st.DataObject
+) -> None:
+    text = json.dumps(value)
+    at = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.integers(0, 2))
+    text = text[:at] + data.draw(st.sampled_from(_PIECES)) + text[at + removed :]
+    quick = plain_object(text)
+
+    assert quick is None or json.dumps(_slow(text)) == json.dumps(quick)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -80,7 +81,43 @@ def test_conditions_on_declared_properties_alone_keep_no_schema_from_being_stric
     exported = TARGETS["anthropic strict"](schema)
 
     assert exported.form == "strict"
-    assert told(exported)[:2] == [("/if", "if"), ("/then", "then")]
+    assert told(exported) == [("/if", "if"), ("/then", "then")]
+
+
+def test_strict_of_a_schema_that_says_nothing_of_other_properties_loses_nothing() -> None:
+    assert TARGETS["openai strict"](takes(a=TEXT, b=takes(c=INTEGER))).losses == ()
+
+
+UNIT = {"$defs": {"Unit": {"enum": ["c", "f"], "description": "A unit."}}}
+
+
+@pytest.mark.parametrize(
+    ("target", "schema", "lost"),
+    [
+        ("gemini", takes(k={"const": 3}), [("/properties/k/const", "const")]),
+        ("gemini json schema", takes(k={"format": "uri"}), [("/properties/k/format", "format")]),
+        ("gemini", takes(k=False, n=INTEGER), [("/properties/k", "properties")]),
+        (
+            "openai strict",
+            {**takes(unit={"$ref": "#/$defs/Unit", "default": "c"}), **UNIT},
+            [("/properties/unit/default", "default")],
+        ),
+        (
+            "gemini",
+            takes(a={"allOf": [{"type": "string", "format": "uri"}, {"minLength": 1}]}),
+            [("/properties/a", "format")],
+        ),
+        (
+            "anthropic strict",
+            takes(a={"allOf": [{**takes(x=TEXT), "additionalProperties": False}, takes(y=TEXT)]}),
+            [("/properties/a", "additionalProperties")],
+        ),
+    ],
+)
+def test_a_loss_points_to_what_stands_in_the_schema(
+    target: str, schema: dict[str, Any], lost: list[tuple[str, str]]
+) -> None:
+    assert told(TARGETS[target](schema)) == lost
 
 
 PLAIN = ("openai", "anthropic", "bedrock", "mcp")
@@ -311,3 +348,55 @@ def test_names_are_mapped_back_inside_of_an_object_that_was_sent_as_text() -> No
     assert names.decode({"t": text, "u": text}) == {"t": '{"my-id": 1}', "u": text}
     assert names.decode({"t": '{"my_id": 1, "my_id": 2}'}) == {"t": '{"my_id": 1, "my_id": 2}'}
     assert check_arguments(schema, names.decode({"t": text})).arguments == {"t": {"my-id": 1}}
+
+
+def mutual(count: int, *, is_required: bool = False) -> dict[str, Any]:
+    """Types each of which has one of each other, or a list."""
+    definitions: dict[str, Any] = {}
+    for own in range(count):
+        others: dict[str, Any] = {f"t{other}": {"$ref": f"#/$defs/T{other}"} for other in range(count) if other != own}
+        if is_required:
+            others = {name: {"type": "array", "items": other} for name, other in others.items()}
+        definitions[f"T{own}"] = {**takes(v=TEXT, **others), **({"required": list(others)} if is_required else {})}
+    return {**takes(x={"$ref": "#/$defs/T0"}), "$defs": definitions}
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "size"),
+    [
+        ("openai strict", "strict", 4_000),
+        ("gemini", "json_schema", 2_000),
+        ("gemini json schema", "json_schema", 2_000),
+    ],
+)
+def test_types_that_refer_to_each_other_are_written_once_each(target: str, form: str, size: int) -> None:
+    exported = TARGETS[target](mutual(7))
+
+    assert exported.form == form
+    assert sorted(exported.schema["$defs"]) == [f"T{number}" for number in range(7)]
+    assert len(json.dumps(exported.schema)) < size
+    assert can_say(exported, {"x": {"v": "a", "t3": {"v": "b", "t5": {"v": "c"}}}})
+    assert not can_say(exported, {"x": {"v": "a", "t3": {"v": "b", "t5": {"v": 1}}}})
+
+
+@pytest.mark.parametrize("target", ["gemini", "gemini json schema"])
+def test_gemini_has_no_reference_to_itself_through_what_is_required(target: str) -> None:
+    exported = TARGETS[target](mutual(7, is_required=True))
+
+    assert exported.schema["properties"]["x"] == {"$ref": "#/$defs/T0"}
+    assert list(exported.schema["$defs"]) == ["T0"]
+    assert ("/$defs/T0/properties/t1/items/$ref", "$ref") in told(exported)
+    others: dict[str, Any] = {f"t{number}": [] for number in range(1, 7)}
+    assert can_say(exported, {"x": {"v": "a", **others, "t1": [{"v": "b", "t0": [], **others}]}})
+
+
+def test_many_parameters_are_no_matter_of_references() -> None:
+    schema = takes(**{f"p{number}": TEXT for number in range(10_500)})
+
+    assert len(TARGETS["gemini"](schema).schema["properties"]) == 10_500
+
+
+def test_a_definition_that_is_used_twice_stands_in_place_where_that_is_short() -> None:
+    schema = {**takes(a={"$ref": "#/$defs/U"}, b={"$ref": "#/$defs/U"}), "$defs": {"U": takes(n=INTEGER)}}
+
+    assert "$defs" not in TARGETS["gemini json schema"](schema).schema

@@ -99,7 +99,11 @@ def imported(
         raise InvalidToolError(f"{where}: the function has no name, or one that is not text: {name!r:.60}")
     description = definition.get("description")
     strict = definition.get("strict")
-    members = {member for member, value in definition.items() if value is not None and not member.startswith("_")}
+    members = {
+        member
+        for member, value in definition.items()
+        if value is not None and (member == "_meta" or not member.startswith("_"))
+    }
     if "tool_type" in members:  # a ToolSpec as `toolrelay tools --json` prints it: these are the worker's own affair
         members -= _OWN
     return ImportedTool(

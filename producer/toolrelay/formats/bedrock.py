@@ -222,10 +222,12 @@ _READ: Final = frozenset({"inputSchema", "input_schema"})
 
 
 def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTool:
-    """Write a ``toolSpec``."""
-    schema = to_bedrock(spec.input_schema)
+    """Write a ``toolSpec``; ``strict`` only where it holds."""
+    schema = to_bedrock(spec.input_schema, strict=options.strict)
     tool_spec: Wire = {"name": name, **described(spec, options), "inputSchema": {"json": schema.schema}}
-    return exported({"toolSpec": tool_spec}, spec, schema, options, title="Bedrock")
+    if schema.form == "strict":
+        tool_spec["strict"] = True
+    return exported({"toolSpec": tool_spec}, spec, schema, options, title="Bedrock", no_strict=None)
 
 
 def import_tool(tool: Wire, where: str) -> list[ImportedTool]:

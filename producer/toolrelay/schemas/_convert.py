@@ -16,6 +16,10 @@ from toolrelay.schemas._emit import Emitter, Unfit
 from toolrelay.schemas._losses import Loss, Losses
 from toolrelay.schemas._plain import Rules, write_plain
 from toolrelay.schemas._sanity import check_sanity
+from toolrelay.schemas._shape import MAX_PARTS, TooLargeError
+
+#: parts that Gemini's ``parameters`` may have more than the schema, for they have no references
+_MAX_REPEATED: Final = 2000
 
 Converted = tuple[Schema, ArgumentNames, str]
 
@@ -25,13 +29,34 @@ def convert(root: Schema, target: str) -> tuple[Schema, ArgumentNames, str, tupl
     losses = Losses()
     document = Document(root)
     check_sanity(document, losses)
+    mended = tuple(losses)
     schema, names, form = _TARGETS[target](document, losses)
-    return schema, names, form, tuple(losses)
+    located = dict.fromkeys(_located(document, loss) for loss in losses[len(mended) :])
+    return schema, names, form, (*mended, *located)
 
 
-def _emitted(document: Document, losses: Losses, dialect: Dialect, form: str) -> Converted:
+def _located(document: Document, loss: Loss) -> Loss:
+    """Let a loss point to what is there: keywords that were merged, or made of others, are not in the schema."""
+    holder, _, keyword = loss.pointer.rpartition("/")
+    if keyword == "enum" and document.has(f"{holder}/const") and not document.has(loss.pointer):
+        return loss._replace(pointer=f"{holder}/const", what="const")
+    pointer = loss.pointer
+    while not document.has(pointer):
+        pointer = pointer.rpartition("/")[0]
+    return loss._replace(pointer=pointer)
+
+
+def _emitted(
+    document: Document,
+    losses: Losses,
+    dialect: Dialect,
+    form: str,
+    max_parts: int = MAX_PARTS,
+    *,
+    cuts_early: bool = False,
+) -> Converted:
     found = Losses()  # of a dialect that turns out to be unfit nothing is lost
-    schema, names = Emitter(document, dialect, found).root()
+    schema, names = Emitter(document, dialect, found, max_parts, cuts_early=cuts_early).root()
     losses.extend(found)
     return schema, names, form
 
@@ -53,13 +78,16 @@ def _strict(document: Document, losses: Losses, dialect: Dialect, rules: Rules) 
 
 def _gemini(document: Document, losses: Losses, dialect: Dialect) -> Converted:
     try:
-        return _emitted(document, losses, dialect, "parameters")
-    except Unfit:
+        return _emitted(document, losses, dialect, "parameters", _MAX_REPEATED)
+    except (Unfit, ToolExportError):  # perhaps only too large without references, which the other form has
         return _gemini_json_schema(document, losses)
 
 
 def _gemini_json_schema(document: Document, losses: Losses) -> Converted:
-    return _emitted(document, losses, _dialects.GEMINI_JSON_SCHEMA, "json_schema")
+    try:
+        return _emitted(document, losses, _dialects.GEMINI_JSON_SCHEMA, "json_schema")
+    except TooLargeError:
+        return _emitted(document, losses, _dialects.GEMINI_JSON_SCHEMA, "json_schema", cuts_early=True)
 
 
 _TARGETS: Final[dict[str, Callable[[Document, Losses], Converted]]] = {
@@ -71,5 +99,6 @@ _TARGETS: Final[dict[str, Callable[[Document, Losses], Converted]]] = {
     "anthropic": partial(_as_it_is, rules=_plain.ANTHROPIC),
     "anthropic_strict": partial(_strict, dialect=_dialects.ANTHROPIC_STRICT, rules=_plain.ANTHROPIC),
     "bedrock": partial(_as_it_is, rules=_plain.BEDROCK),
+    "bedrock_strict": partial(_strict, dialect=_dialects.BEDROCK_STRICT, rules=_plain.BEDROCK),
     "as_is": partial(_as_it_is, rules=_plain.AS_IS),
 }

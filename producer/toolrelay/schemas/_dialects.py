@@ -8,7 +8,7 @@ https://docs.claude.com/en/docs/build-with-claude/structured-outputs for the str
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from toolrelay.names import Alphabet
@@ -40,7 +40,10 @@ class Dialect:
     """Every object has ``additionalProperties: false``: open ones cannot be said."""
     is_all_required: bool = False
     """Every property is required; what may be left out is nullable instead."""
-    has_recursion: bool = False
+    has_references: bool = False
+    """``$ref`` may point to a definition."""
+    has_needed_recursion: bool = False
+    """A recursion may go through what is required."""
     has_maps: bool = False
     has_tuples: bool = False
     has_untyped: bool = False
@@ -84,6 +87,7 @@ GEMINI_JSON_SCHEMA: Final = Dialect(
     has_maps=True,
     has_tuples=True,
     has_untyped=True,
+    has_references=True,
     parameter_names=_GEMINI_NAMES,
 )
 OPENAI_STRICT: Final = Dialect(
@@ -98,7 +102,8 @@ OPENAI_STRICT: Final = Dialect(
     annotations=frozenset({"description", "title"}),
     is_closed=True,
     is_all_required=True,
-    has_recursion=True,
+    has_references=True,
+    has_needed_recursion=True,
     has_look_around=False,
 )
 ANTHROPIC_STRICT: Final = Dialect(
@@ -110,3 +115,5 @@ ANTHROPIC_STRICT: Final = Dialect(
     max_min_items=1,
     parameter_names=Alphabet("a-zA-Z0-9_.-", 64),
 )
+#: botocore's ``ToolSpecification`` has ``strict``; the models behind it enforce what Anthropic's API does
+BEDROCK_STRICT: Final = replace(ANTHROPIC_STRICT, title="Bedrock's strict mode")

@@ -31,6 +31,9 @@ REFERENCES: Final = frozenset({"$ref", "$dynamicRef"})
 _SAME: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"})
 
 
+_NOTHING: Final = object()
+
+
 class Located(NamedTuple):
     """A schema and where it stands in its document, as a JSON pointer."""
 
@@ -157,18 +160,26 @@ class Document:
                 found = True
         return found
 
-    def _local(self, fragment: str) -> Located | None:
-        if fragment and not fragment.startswith("/"):
-            return self._by_identity().get("#" + unquote(fragment))
+    def has(self, pointer: str) -> bool:
+        """Whether anything stands at a JSON pointer."""
+        return self._at(pointer) is not _NOTHING
+
+    def _at(self, pointer: str) -> Any:
         node: Any = self.root
-        for step in unquote(fragment).split("/")[1:]:
+        for step in pointer.split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict) and name in node:
                 node = node[name]
             elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
                 node = node[int(name)]
             else:
-                return None
+                return _NOTHING
+        return node
+
+    def _local(self, fragment: str) -> Located | None:
+        if fragment and not fragment.startswith("/"):
+            return self._by_identity().get("#" + unquote(fragment))
+        node = self._at(unquote(fragment))
         return Located(node, unquote(fragment)) if isinstance(node, dict | bool) else None
 
     def _by_identity(self) -> dict[str, Located]:

@@ -6,6 +6,8 @@ a valid value impossible is not said at all: ``Unfit`` is raised, and another fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from toolrelay.errors import ToolExportError
@@ -16,7 +18,8 @@ from toolrelay.schemas._limits import write_limits
 from toolrelay.schemas._losses import Losses
 from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, CUT
 from toolrelay.schemas._root import root_object
-from toolrelay.schemas._shape import RECURSION, Option, Place, Shape, Shaper
+from toolrelay.schemas._shape import MAX_PARTS, RECURSION, Option, Place, Shape, Shaper
+from toolrelay.schemas._sharing import sharing_of
 
 _SCALARS: Final = ("string", "number", "boolean")
 _SILENT: Final = frozenset({"$comment", "$schema", "$id", CUT})
@@ -37,11 +40,23 @@ class Unfit(Exception):
 class Emitter:
     """Writes one document in one dialect."""
 
-    def __init__(self, document: Document, dialect: Dialect, losses: Losses) -> None:
+    def __init__(
+        self,
+        document: Document,
+        dialect: Dialect,
+        losses: Losses,
+        max_parts: int = MAX_PARTS,
+        *,
+        cuts_early: bool = False,
+    ) -> None:
+        """``cuts_early``: where a recursion cannot be said, and is too large to be followed once, none is followed."""
         self._document = document
         self._dialect = dialect
         self._losses = losses
-        self._shaper = Shaper(document, losses, self._cut)
+        self._shaper = Shaper(document, losses, self._cut, max_parts)
+        self._has_recursion = False
+        self._cuts_early = cuts_early
+        self._early = frozenset[str]()
         #: the definitions that refer to themselves: pointer to name
         self._definitions: dict[str, str] = {}
         self._wire_names: dict[str, str] = {}
@@ -56,6 +71,8 @@ class Emitter:
         flat, place = root_object(
             self._shaper, self._document.root, Place("", frozenset({""})), self._losses, self._dialect.title
         )
+        if self._dialect.has_references:
+            self._keep_references()
         if not flat.get("properties") and self._dialect.is_closed:
             flat = self._closed_root(flat)
         shape = self._shaper.shape({"properties": {}, **flat, "type": "object"}, place)
@@ -66,6 +83,13 @@ class Emitter:
         if self._definitions:
             written["$defs"] = self._written_definitions()
         return written, names
+
+    def _keep_references(self) -> None:
+        sharing = sharing_of(self._document)
+        self._has_recursion = self._dialect.has_needed_recursion or not sharing.is_endless
+        recursive = sharing.recursive if self._has_recursion or self._cuts_early else frozenset()
+        self._shaper.kept = (sharing.shared - sharing.recursive) | recursive
+        self._early = frozenset() if self._has_recursion else recursive
 
     def _closed_root(self, flat: Schema) -> Schema:
         if "patternProperties" in flat:
@@ -78,17 +102,27 @@ class Emitter:
 
     def _written_definitions(self) -> Schema:
         written: dict[str, Schema] = {}
+        self._shaper.kept -= self._early
         while waiting := [pointer for pointer in self._definitions if pointer not in written]:
             for pointer in waiting:
                 target = self._document.target(reference_to(pointer), pointer)
-                written[pointer], _ = self.schema(target.schema, Place(pointer, frozenset({"", pointer})))
-                if written[pointer].keys() == {"$ref"}:
-                    raise Unfit(pointer, "$ref", "a definition is nothing but a reference to itself")
-        return {name: written[pointer] for pointer, name in self._definitions.items()}
+                written[pointer], _ = self.schema(target.schema, Place(pointer, self._early | {"", pointer}))
+        definitions = {name: written[pointer] for pointer, name in self._definitions.items()}
+        for pointer in written:
+            self._check_content(pointer, definitions)
+        return definitions
+
+    def _check_content(self, pointer: str, definitions: dict[str, Schema]) -> None:
+        schema = definitions[self._definitions[pointer]]
+        for _ in definitions:
+            if schema.keys() != {"$ref"} or schema["$ref"] == "#":
+                return
+            schema = Document({"$defs": definitions}).target(schema["$ref"], pointer).schema
+        raise Unfit(pointer, "$ref", "a definition is nothing but a reference to itself")
 
     def _cut(self, target: Located, place: Place) -> Schema:
         """Give what stands for a definition inside of itself."""
-        if self._dialect.has_recursion:
+        if self._has_recursion:
             return {RECURSION: target.pointer}
         if self._dialect.is_closed:
             raise Unfit(place.pointer, "$ref", "the schema is recursive")
@@ -127,16 +161,16 @@ class Emitter:
             written = nullable(written, self._dialect)
         is_told_twice = "description" in written and "description" in shape.annotations
         told: list[str] = [written.pop("description")] if is_told_twice else []
-        self._annotate(written, shape.annotations, shape.place, told)
-        return self._spread(written, shape.place), names
+        self._annotate(written, shape.annotations, shape.place, told, shape.origins)
+        return self._spread(written, shape.place, shape.origins), names
 
-    def _spread(self, written: Schema, place: Place) -> Schema:
+    def _spread(self, written: Schema, place: Place, origins: Mapping[str, str]) -> Schema:
         """Say in each alternative what may not stand beside them."""
         if not self._dialect.is_union_alone or "anyOf" not in written:
             return written
         if "default" in written:
             why = f"{self._dialect.title} has no place for it beside alternatives"
-            self._losses.add(f"{place.pointer}/default", "default", why)
+            self._losses.add(origins.get("default", f"{place.pointer}/default"), "default", why)
         beside = {keyword: written[keyword] for keyword in ("nullable",) if keyword in written}
         told = written.get("description")
         return {"anyOf": [{**alternative, **beside, **_told(told, alternative)} for alternative in written["anyOf"]]}
@@ -159,12 +193,12 @@ class Emitter:
         written: Schema = {}
         if not self._dialect.has_untyped:
             scalars: list[Schema] = [{"type": self._type(name)} for name in (*_SCALARS, "object")]
-            items = self._spread({"anyOf": scalars, "nullable": True}, shape.place)
+            items = self._spread({"anyOf": scalars, "nullable": True}, shape.place, shape.origins)
             written = {"anyOf": [*scalars, {"type": self._type("array"), "items": items}], "nullable": True}
             why = f"{self._dialect.title} wants a type: any but lists within lists are offered"
             self._losses.add(shape.place.pointer, "type", why)
-        self._annotate(written, shape.annotations, shape.place)
-        return self._spread(written, shape.place)
+        self._annotate(written, shape.annotations, shape.place, origins=shape.origins)
+        return self._spread(written, shape.place, shape.origins)
 
     def _option(self, option: Option) -> Written:
         if RECURSION in option.keywords:
@@ -195,6 +229,9 @@ class Emitter:
         for name, schema in properties.items():
             shape = self._shaper.shape(schema, option.place.below("properties", escape(name)))
             if shape.is_impossible:
+                why = f"{self._dialect.title} cannot forbid a property; checked when the call is validated"
+                if not self._dialect.is_closed:
+                    self._losses.add(shape.place.pointer, "properties", why)
                 continue
             wire_name = self._wire_name(option, name)
             if wire_name != name:
@@ -250,8 +287,8 @@ class Emitter:
             return
         if "additionalProperties" in keywords or not properties:
             raise Unfit(option.place.pointer, "additionalProperties", _OPEN)
-        why = f"{self._dialect.title} closes every object: properties that are not declared cannot be sent"
-        self._losses.add(option.place.pointer, "additionalProperties", why)
+        # Nothing is lost by closing an object that says nothing of others: no model can mean a property that it was
+        # not told of, and a tool that takes any says so with additionalProperties.
 
     def _wire_name(self, option: Option, name: str) -> str:
         wire_name = self._wire_names.get(name, name)
@@ -278,13 +315,20 @@ class Emitter:
         written["items"], renamed = self.schema(items, option.place.below("items"))
         return ArgumentNames(items=names | renamed)
 
-    def _annotate(self, written: Schema, annotations: Schema, place: Place, notes: list[str] | None = None) -> None:
+    def _annotate(
+        self,
+        written: Schema,
+        annotations: Schema,
+        place: Place,
+        notes: list[str] | None = None,
+        origins: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         for keyword, value in annotations.items():
             if keyword in self._dialect.annotations:
                 written.setdefault(keyword, value)
             elif keyword not in _SILENT and not _is_made_of_name(keyword, value, place):
                 why = f"{self._dialect.title} has no place for it"
-                self._losses.add(f"{place.pointer}/{keyword}", keyword, why)
+                self._losses.add(origins.get(keyword, f"{place.pointer}/{keyword}"), keyword, why)
         if notes:
             told = "; ".join(notes)
             description = written.get("description")

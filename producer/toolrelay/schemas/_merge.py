@@ -41,6 +41,8 @@ def merge(first: Schema, second: Schema) -> tuple[Schema, list[str]]:
     dropped: list[str] = []
     if "properties" in second or "additionalProperties" in second:
         merged |= _objects(first, second)
+        if _opens(first, second) or _opens(second, first):
+            dropped.append("additionalProperties")
     if "prefixItems" in first or "prefixItems" in second:
         merged |= _tuples(first, second)
     for keyword, value in second.items():
@@ -51,11 +53,11 @@ def merge(first: Schema, second: Schema) -> tuple[Schema, list[str]]:
         if keyword not in merged:
             merged[keyword] = value
         elif keyword not in ANNOTATIONS and keyword not in BOOKKEEPING and merged[keyword] != value:
-            both = _RULES.get(keyword, _conflict)(merged[keyword], value)
-            if both is _CONFLICT:
+            joined = _RULES.get(keyword, _conflict)(merged[keyword], value)
+            if joined is _CONFLICT:
                 dropped.append(keyword)
             else:
-                merged[keyword] = both
+                merged[keyword] = joined
     return merged, dropped
 
 
@@ -78,6 +80,12 @@ def _objects(first: Schema, second: Schema) -> Schema:
     if my_rest is not True or their_rest is not True:
         result["additionalProperties"] = False if my_rest is False or their_rest is False else both(my_rest, their_rest)
     return result
+
+
+def _opens(closed: Schema, other: Schema) -> bool:
+    """Whether a closed schema gets properties that it does not have from the one beside it."""
+    names = other.get("properties", {}).keys() - closed.get("properties", {}).keys()
+    return closed.get("additionalProperties") is False and bool(names)
 
 
 def _tuples(first: Schema, second: Schema) -> Schema:

@@ -21,7 +21,8 @@ from toolrelay.schemas._merge import ANNOTATIONS, BOOKKEEPING, Beside, both, mer
 #: stands in a schema where a definition that is being written refers to itself; its value is the definition's pointer
 RECURSION: Final = "$recursion"
 
-_MAX_PARTS: Final = 10_000  # definitions that use each other may double in size with each one
+#: beyond those of the schema itself: definitions that use each other may double in size with each one
+MAX_PARTS: Final = 10_000
 _MAX_BRANCHES: Final = 400
 
 _UNENFORCED: Final = "the providers' schemas cannot say it; checked when the call is validated"
@@ -80,6 +81,8 @@ class Shape:
     options: list[Option] = field(default_factory=list)
     nullable: bool = False
     is_any: bool = False
+    origins: dict[str, str] = field(default_factory=dict)
+    """Where annotations stand that the schema has beside its reference to the place: keyword to pointer."""
     recursion: str | None = None
     """The pointer of the definition that is being written, and begins anew here."""
 
@@ -89,20 +92,37 @@ class Shape:
         return not (self.options or self.nullable or self.is_any) and self.recursion is None
 
 
+class TooLargeError(ToolExportError):
+    """A schema whose references, followed, lead to more than anybody reads."""
+
+
 class Shaper:
     """Takes the schemas of one document apart. ``on_cycle`` gives the schema to stand for a reference to itself."""
 
-    def __init__(self, document: Document, losses: Losses, on_cycle: Callable[[Located, Place], Schema]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        losses: Losses,
+        on_cycle: Callable[[Located, Place], Schema],
+        max_parts: int = MAX_PARTS,
+    ) -> None:
         self._document = document
         self._losses = losses
         self._on_cycle = on_cycle
+        #: pointers of definitions whose references are kept
+        self.kept: frozenset[str] = frozenset()
         self._count = 0
+        self._max_parts = max_parts
+        self._limit = max_parts
 
     def shape(self, schema: Any, place: Place) -> Shape:
         """Take one schema apart; those inside of it stay as they are."""
+        stated = place.pointer
         flat, place = self.flatten(schema, place)
         annotations = {keyword: value for keyword, value in flat.items() if keyword in ANNOTATIONS}
         shape = Shape(place, annotations)
+        if place.pointer != stated and isinstance(schema, dict):
+            shape.origins = {keyword: f"{stated}/{keyword}" for keyword in annotations if keyword in schema}
         if flat.get("not") in (True, {}):
             return shape
         if RECURSION in flat:
@@ -118,8 +138,9 @@ class Shaper:
         else:
             seen: set[_Seen] = set()
             for branch, at in branches:
-                part, reached = self.flatten(branch, at)
-                self._add_branch(shape, self.shape(self._merge(part, base, reached), reached), seen)
+                part, reached = self.flatten(branch, at, keeps=self._says_all(base, branch, at))
+                part = self._merge(part, base, reached) if RECURSION not in part else part
+                self._add_branch(shape, self.shape(part, reached), seen)
         if not CONDITIONS.isdisjoint(flat) and self._conditional_names(flat, place) - flat.get("properties", {}).keys():
             for option in shape.options:
                 option.has_more = True
@@ -145,12 +166,23 @@ class Shaper:
                 waiting.append(target.schema)
         return names
 
-    def flatten(self, schema: Any, place: Place) -> tuple[Schema, Place]:
-        """Give a schema without ``$ref``, ``allOf`` and ``const``; what stands beside a ``$ref`` wins over it."""
+    def _says_all(self, base: Schema, branch: Any, at: Place) -> bool:
+        """Whether a reference says all that an alternative and what stands beside the alternatives say together."""
+        if not base:
+            return True
+        if base.keys() != {"type"} or not isinstance(branch, dict) or "$ref" not in branch:
+            return False
+        target = self._document.target(branch["$ref"], at.pointer).schema
+        return isinstance(target, dict) and target.get("type") == base["type"]
+
+    def flatten(self, schema: Any, place: Place, *, keeps: bool = True) -> tuple[Schema, Place]:
+        """Give a schema without ``$ref``, ``allOf`` and ``const``; what stands beside a ``$ref`` wins over it.
+
+        A reference to one of the ``kept`` definitions becomes ``RECURSION`` if nothing but notes stands beside it.
+        """
         self._count += 1
-        if self._count > _MAX_PARTS:
-            why = f"the schema has more than {_MAX_PARTS} parts once its references are followed"
-            raise ToolExportError(why, pointer=place.pointer)
+        if self._count > self._limit:
+            self._check_size(place)
         if not isinstance(schema, dict):
             return {} if schema is True else {"not": {}}, place
         own = modern(schema)
@@ -160,11 +192,22 @@ class Shaper:
         if "const" in own:
             flat = self._merge(flat, {"enum": [own["const"]]}, place)
         is_bare = flat.keys() <= ANNOTATIONS | BOOKKEEPING and "allOf" not in own
+        if keeps and is_bare and self.kept and "$ref" in own and "$dynamicRef" not in own:
+            target = self._document.target(own["$ref"], place.pointer)
+            if target.pointer in self.kept:
+                return {**flat, RECURSION: target.pointer}, place
         for member, at in self._members(own, place):
-            part, reached = self.flatten(member, at)
+            part, reached = self.flatten(member, at, keeps=keeps and is_bare)
             place = reached if is_bare else Place(place.pointer, place.chain | reached.chain)
             flat = self._merge(flat, part, place)
         return flat, place
+
+    def _check_size(self, place: Place) -> None:
+        if self._limit == self._max_parts:
+            self._limit += sum(1 for _ in self._document.parts())
+        if self._count > self._limit:
+            why = f"the schema has more than {self._limit} parts once its references are followed"
+            raise TooLargeError(why, pointer=place.pointer)
 
     def _members(self, schema: Schema, place: Place) -> list[tuple[Any, Place]]:
         members: list[tuple[Any, Place]] = []
@@ -196,7 +239,7 @@ class Shaper:
             return None
         first = unions[0]
         branches = [(branch, place.below(first, str(index))) for index, branch in enumerate(flat[first])]
-        if "oneOf" in unions and not are_disjoint([self.flatten(one, place)[0] for one in flat["oneOf"]]):
+        if "oneOf" in unions and not are_disjoint([self.flatten(one, place, keeps=False)[0] for one in flat["oneOf"]]):
             self._losses.add(f"{place.pointer}/oneOf", "oneOf", f"written as anyOf, which lets several fit; {_CHECKED}")
         if len(unions) > 1 and len(branches) * len(flat["oneOf"]) > _MAX_BRANCHES:
             self._losses.add(f"{place.pointer}/oneOf", "oneOf", f"too many alternatives beside anyOf; {_CHECKED}")
@@ -207,7 +250,10 @@ class Shaper:
     def _add_branch(self, shape: Shape, branch: Shape, seen: set[_Seen]) -> None:
         if branch.recursion is not None:
             # a definition that is nothing but itself, among others, adds nothing; with structure between, it is kept
-            shape.options.append(Option("", {RECURSION: branch.recursion}, branch.place, branch.annotations))
+            key = (RECURSION, branch.recursion, frozenset[str](), False)
+            if key not in seen:
+                seen.add(key)
+                shape.options.append(Option("", {RECURSION: branch.recursion}, branch.place, branch.annotations))
         shape.is_any = shape.is_any or branch.is_any
         shape.nullable = shape.nullable or branch.nullable
         for option in branch.options:
@@ -230,6 +276,7 @@ class Shaper:
             types = self._implied(base, shape.place)
         if types is None:
             shape.is_any = True
+            self._report(shape.place, base.keys() & {"format"}, "no type is there that it could be a format of")
             return
         for name in types:
             if name == "null":

@@ -54,9 +54,9 @@ def to_anthropic(schema: Mapping[str, Any], *, strict: bool = False) -> Exported
     return _exported(schema, "anthropic_strict" if strict else "anthropic")
 
 
-def to_bedrock(schema: Mapping[str, Any]) -> ExportedSchema:
-    """Write ``inputSchema.json`` of a Converse tool."""
-    return _exported(schema, "bedrock")
+def to_bedrock(schema: Mapping[str, Any], *, strict: bool = False) -> ExportedSchema:
+    """Write ``inputSchema.json`` of a Converse tool; one that cannot be strict comes out plain, with the reason."""
+    return _exported(schema, "bedrock_strict" if strict else "bedrock")
 
 
 def as_is(schema: Mapping[str, Any]) -> ExportedSchema:
