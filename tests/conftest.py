@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -19,6 +20,10 @@ from toolrelay.embedded import EmbeddedServer
 from toolrelay.producer import Producer
 from toolrelay.session import close_session
 from toolrelay.settings import Settings
+
+# A job in the background ignores interrupts, and so would every process that a test starts and means to interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes is the machine's affair; speed is measured in benchmarks/.
 hypothesis_settings.register_profile("toolrelay", deadline=None, suppress_health_check=[HealthCheck.too_slow])

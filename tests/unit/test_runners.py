@@ -285,7 +285,6 @@ import signal, threading
 from datetime import timedelta
 from toolrelay_worker.runners import ToolRunner
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 runner, started = ToolRunner(), threading.Event()
 main = threading.main_thread().ident
 threading.Thread(target=lambda: (started.wait(), signal.pthread_kill(main, signal.SIGINT)), daemon=True).start()
