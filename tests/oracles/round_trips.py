@@ -41,12 +41,12 @@ class Trip(NamedTuple):
     def forbidden(self, arguments: dict[str, Any]) -> list[str]:
         """Give where arguments that the tool takes are refused now, if no loss tells of the keyword that refuses them.
 
-        There are two such keywords: ``type``, where a schema said nothing of it, and ``additionalProperties``, where
-        strict mode closes an object.
+        That is ``type``, where a schema said nothing of it. Strict mode closes objects that say nothing of properties
+        that they do not declare, and loses nothing by it.
         """
         if not validator_for(self.spec.input_schema).is_valid(arguments):
             return []
-        told = {loss.what for loss in self.losses} & {"type", "additionalProperties"}
+        told = {loss.what for loss in self.losses} & {"type"} | ({"additionalProperties"} if self.is_strict else set())
         errors = validator_for(self.back.input_schema).iter_errors(self._written(arguments))
         return _unexplained(errors, lambda error: error.kind.name in told)
 

@@ -157,13 +157,14 @@ CHOICES: Final[dict[str, tuple[Judged, ...]]] = {
 }
 
 DEFINITIONS: Final[dict[str, tuple[Judged, ...]]] = {
-    "OpenAI and Anthropic both have `strict`: a tool that is strict stays so": (
+    "OpenAI, Anthropic and Bedrock have `strict`: a tool that is strict stays so": (
         Judged(
             "OpenAI to Anthropic",
             "strict",
             "a strict tool that takes q",
             {"llm-rosetta, litellm, langchain": "a tool that takes q"},
         ),
+        Judged("OpenAI to Bedrock", "strict", "a strict tool that takes q", {"litellm": "a tool that takes q"}),
         Judged(
             "Anthropic to OpenAI",
             "strict",
