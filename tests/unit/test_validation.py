@@ -434,3 +434,42 @@ def test_a_schema_of_an_older_draft_is_read_by_its_own_rules() -> None:
 
 def test_equal_schemas_are_compiled_once() -> None:
     assert compile_schema({"type": "object"}) is compile_schema({"type": "object"})
+
+
+def expression_schema(*, optional_only: bool = False) -> dict[str, Any]:
+    kinds = ["add"] if optional_only else ["add", "negate"]
+    branches = [
+        {"type": "object", "properties": {"op": {"const": op}, "of": {"$ref": "#/$defs/E"}}, "required": ["op"]}
+        for op in kinds
+    ]
+    return {"properties": {"e": {"$ref": "#/$defs/E"}}, "$defs": {"E": {"anyOf": [*branches, {"type": "integer"}]}}}
+
+
+def nested(levels: int, leaf: Any) -> dict[str, Any]:
+    value = leaf
+    for _ in range(levels):
+        value = {"op": "add", "of": value}
+    return {"e": value}
+
+
+def test_what_nests_deep_in_alternatives_that_contain_themselves_is_refused_at_once() -> None:
+    schema = expression_schema()
+
+    with pytest.raises(SchemaMismatchError, match=r"/e/of/of/of: expected object or integer, got string"):
+        check_arguments(schema, nested(3, "x"))
+    with pytest.raises(SchemaMismatchError, match="nests too deep"):
+        check_arguments(schema, nested(60, "x"))  # each level would double what there is to list
+    with pytest.raises(SchemaMismatchError, match="nests too deep"):
+        check_output(schema, nested(60, "x"))
+
+
+@pytest.mark.parametrize("leaf", [1, 1.0])
+def test_what_nests_deep_and_fits_is_taken(leaf: float) -> None:
+    arguments = nested(60, leaf)
+
+    assert check_arguments(expression_schema(), arguments).arguments == arguments
+
+
+def test_one_way_to_nest_can_be_followed_to_its_end() -> None:
+    with pytest.raises(SchemaMismatchError, match=r"/e(/of){60}: expected object or integer, got string"):
+        check_arguments(expression_schema(optional_only=True), nested(60, "x"))

@@ -17,12 +17,18 @@ from jsonschema_rs import ValidationError, ValidationErrorKind, validator_for
 
 from toolrelay.errors import RegistrationError, SchemaMismatchError
 from toolrelay.models import Repair
+from toolrelay.schemas._recursion import errors_at_worst, recursive_alternatives
 from toolrelay.schemas.coercion import Coerced, alternatives_of, coerce, errors_of, pointer
 
 _MAX_COMPILED: Final = 512
 _MAX_PROBLEMS: Final = 5
 _MAX_PROBLEM_LENGTH: Final = 300
 _MAX_ALTERNATIVES: Final = 3
+_MAX_ERRORS_AT_WORST: Final = 8192  # about a second's work
+_MOST_ALTERNATIVES: Final = 10
+_TOO_DEEP: Final = (
+    "it nests too deep, in alternatives that contain themselves, to say where; send it less deep, or mend its type"
+)
 _MAX_VALUES_LENGTH: Final = 600  # of allowed values, which a model can do nothing without
 
 
@@ -41,7 +47,7 @@ class CompiledSchema:
     Never opens a file or a connection for a ``$ref``. ``RegistrationError`` when the schema is broken.
     """
 
-    __slots__ = ("_validator",)
+    __slots__ = ("_alternatives", "_schema", "_validator")
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         # The mask stands for the value in every message. Formats are annotations in 2020-12, so they are not checked.
@@ -52,32 +58,49 @@ class CompiledSchema:
             raise RegistrationError(_schema_problem(schema, exc)) from exc
         except (ValueError, RecursionError) as exc:
             raise RegistrationError(f"the schema is not valid JSON: {exc}") from exc
+        self._schema = schema
+        self._alternatives: int | None = None
 
     def check_arguments(self, arguments: dict[str, Any], *, lenient: bool = True) -> CheckedArguments:
         """Check a call's arguments; see the function of this name."""
         try:
-            if self._validator.is_valid(arguments) and not (lenient and _has_whole_float(arguments)):
-                return CheckedArguments(arguments)
-            if lenient:
-                coerced = coerce(self._validator, arguments)
-            else:
-                coerced = Coerced(arguments, (), errors_of(self._validator, arguments))
+            coerced = self._coerced(arguments, lenient=lenient)
         except RecursionError as exc:
             raise SchemaMismatchError("the arguments are nested too deeply") from exc
         except ValueError as exc:
             raise SchemaMismatchError(
                 f"the arguments hold something that is not valid JSON: {exc}"[:_MAX_PROBLEM_LENGTH]
             ) from exc
-        if coerced.errors:
-            raise SchemaMismatchError(f"the arguments do not fit the tool's schema: {_problems(coerced.errors)}")
+        if coerced is None or coerced.errors:
+            problems = _TOO_DEEP if coerced is None else _problems(coerced.errors)
+            raise SchemaMismatchError(f"the arguments do not fit the tool's schema: {problems}")
         return CheckedArguments(coerced.value, coerced.repairs)
+
+    def _coerced(self, arguments: dict[str, Any], *, lenient: bool) -> Coerced | None:
+        """Give the arguments as they fit best; ``None`` where they do not fit and nest too deep to say why."""
+        fits = self._validator.is_valid(arguments)
+        if fits and not (lenient and _has_whole_float(arguments)):
+            return Coerced(arguments, (), [])
+        if self._is_endless(arguments):
+            return Coerced(arguments, (), []) if fits else None
+        if lenient:
+            return coerce(self._validator, arguments)
+        return Coerced(arguments, (), errors_of(self._validator, arguments))
 
     def check_output(self, output: Any) -> None:
         """Check a tool's output as it is; see the function of this name."""
         if self._validator.is_valid(output):
             return
-        errors = errors_of(self._validator, output)
-        raise SchemaMismatchError(f"the tool ran, but its output does not fit its output schema: {_problems(errors)}")
+        problems = _TOO_DEEP if self._is_endless(output) else _problems(errors_of(self._validator, output))
+        raise SchemaMismatchError(f"the tool ran, but its output does not fit its output schema: {problems}")
+
+    def _is_endless(self, value: Any) -> bool:
+        """Whether listing what is wrong with a value would take long, and nobody could read it."""
+        if errors_at_worst(value, _MOST_ALTERNATIVES) <= _MAX_ERRORS_AT_WORST:
+            return False  # whatever the schema is
+        if self._alternatives is None:
+            self._alternatives = recursive_alternatives(self._schema)
+        return self._alternatives > 1 and errors_at_worst(value, self._alternatives) > _MAX_ERRORS_AT_WORST
 
 
 def compile_schema(schema: Mapping[str, Any]) -> CompiledSchema:

@@ -4,7 +4,7 @@
 -- Returns 'ok', 'not_dead' or 'unknown'.
 local record = read(ARGV[5])
 if not record then return 'unknown' end
-if not TERMINAL[record.status] or redis.call('HEXISTS', record.key, 'message') == 0 then return 'not_dead' end
+if not TERMINAL[record.status] or not redis.call('HGET', record.key, 'message') then return 'not_dead' end
 redis.call('ZREM', dead, record.id)
 -- The old log goes: a reader who comes now must not take its end for the end. `seq` goes on, so that nobody sees a
 -- number twice; who comes now is told how many updates are gone.
