@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import Wire, pick
-from toolrelay.formats._text import as_text
+from toolrelay.formats.protocol import Wire, pick
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.text import as_text
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.names import NameMap
 

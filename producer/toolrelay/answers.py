@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from toolrelay.errors import ErrorCategory, InvalidResultsError
-from toolrelay.formats._ids import derived_id
+from toolrelay.formats.shared.ids import derived_id
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.translate import format_results
 

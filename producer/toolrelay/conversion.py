@@ -19,11 +19,11 @@ from toolrelay.errors import (
     ToolChoiceError,
 )
 from toolrelay.formats import FORMATS
-from toolrelay.formats._content import Media, content_of
-from toolrelay.formats._likeness import likeness
-from toolrelay.formats._messages import conversation_in, find_results_in
-from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import ResultNames
+from toolrelay.formats.payloads.likeness import likeness
+from toolrelay.formats.payloads.messages import conversation_in, find_results_in
+from toolrelay.formats.protocol import ResultNames
+from toolrelay.formats.shared.content import Media, content_of
+from toolrelay.formats.shared.plain import as_dict
 from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64

@@ -13,11 +13,11 @@ from typing import Any
 
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS, langchain
-from toolrelay.formats._definitions import detect_tools, family_of, is_definition, parts_of
-from toolrelay.formats._likeness import likeness, may_be_definition
-from toolrelay.formats._plain import as_dict, as_list, json_copy
-from toolrelay.formats._protocol import Wire
-from toolrelay.formats._tools import ExportOptions, ImportedTool
+from toolrelay.formats.payloads.detect_tools import detect_tools, family_of, is_definition, parts_of
+from toolrelay.formats.payloads.likeness import likeness, may_be_definition
+from toolrelay.formats.protocol import Wire
+from toolrelay.formats.shared.plain import as_dict, as_list, json_copy
+from toolrelay.formats.shared.tools import ExportOptions, ImportedTool
 from toolrelay.models import ProviderFormat, ToolSpec
 from toolrelay.names import ArgumentNames, NameMap
 from toolrelay.schemas._losses import Loss

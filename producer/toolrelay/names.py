@@ -158,7 +158,9 @@ class ArgumentNames:
         return self._renamed(arguments, self.own, is_decoding=True)
 
     def _decoded_text(self, text: str) -> str:
-        from toolrelay.formats._json import decode_fast  # leans on nothing, but the formats around it lean on this
+        from toolrelay.formats.arguments.strict_json import (
+            decode_fast,  # leans on nothing, but the formats around it lean on this
+        )
 
         if not text.lstrip().startswith(("{", "[")):
             return text

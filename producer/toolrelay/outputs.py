@@ -28,8 +28,8 @@ from typing import Any, Final, Protocol
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from toolrelay.errors import SchemaMismatchError
-from toolrelay.formats._json import MAX_INTEGER_BITS, MAX_NESTING, Way, pointer
-from toolrelay.formats._text import is_well_formed, well_formed
+from toolrelay.formats.arguments.strict_json import MAX_INTEGER_BITS, MAX_NESTING, Way, pointer
+from toolrelay.formats.shared.text import is_well_formed, well_formed
 
 MAX_DEPTH: Final = MAX_NESTING
 """Deepest nesting of an output. pydantic's JSON reader gives up at 200, where the output stands inside a result."""

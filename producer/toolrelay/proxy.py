@@ -18,18 +18,18 @@ from typing import Any, Final
 
 from toolrelay._signatures import restore_signatures
 from toolrelay.formats import FORMATS
-from toolrelay.formats._endings import Finish, finish_of, wire_reason
-from toolrelay.formats._finish import FinishKind
-from toolrelay.formats._ids import call_id_of, derived_id
-from toolrelay.formats._messages import find_results_in, payload_of
-from toolrelay.formats._names import decoder_of
-from toolrelay.formats._pending import LocatedResult
-from toolrelay.formats._protocol import Wire
-from toolrelay.formats._requests import request_of
-from toolrelay.formats._results import FoundResult
-from toolrelay.formats._text import as_text, well_formed
-from toolrelay.formats._text_calls import split_text
-from toolrelay.formats._written import pieces, written
+from toolrelay.formats.payloads.calls import request_of
+from toolrelay.formats.payloads.endings import Finish, finish_of, wire_reason
+from toolrelay.formats.payloads.messages import find_results_in, payload_of
+from toolrelay.formats.payloads.names import decoder_of
+from toolrelay.formats.payloads.pending import LocatedResult
+from toolrelay.formats.payloads.text_calls import split_text
+from toolrelay.formats.protocol import Wire
+from toolrelay.formats.shared.finish import FinishKind
+from toolrelay.formats.shared.ids import call_id_of, derived_id
+from toolrelay.formats.shared.results import FoundResult
+from toolrelay.formats.shared.text import as_text, well_formed
+from toolrelay.formats.shared.written import pieces, written
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.outputs import lenient_json

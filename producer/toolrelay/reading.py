@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolrelay.errors import InvalidPayloadError
-from toolrelay.formats._detect import detect
-from toolrelay.formats._endings import Finish, finish_of
-from toolrelay.formats._events import EventText, dicts_in
-from toolrelay.formats._finish import FinishKind
-from toolrelay.formats._inside import has_text, server_calls
-from toolrelay.formats._json import bounded_integer
-from toolrelay.formats._likeness import is_said, likeness
-from toolrelay.formats._messages import conversation_in
-from toolrelay.formats._protocol import Wire
-from toolrelay.formats._served import ServerCall
-from toolrelay.formats._whose_stream import stream_of
+from toolrelay.formats.arguments.strict_json import bounded_integer
+from toolrelay.formats.payloads.detect import detect
+from toolrelay.formats.payloads.detect_stream import stream_of
+from toolrelay.formats.payloads.endings import Finish, finish_of
+from toolrelay.formats.payloads.likeness import is_said, likeness
+from toolrelay.formats.payloads.messages import conversation_in
+from toolrelay.formats.payloads.provider_run import has_text, server_calls
+from toolrelay.formats.protocol import Wire
+from toolrelay.formats.shared.finish import FinishKind
+from toolrelay.formats.shared.served import ServerCall
+from toolrelay.formats.streams.events import EventText, dicts_in
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.streams import StreamAssembler
 from toolrelay.translate import format_named, read_conversation

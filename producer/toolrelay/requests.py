@@ -10,9 +10,9 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.definitions import ExportedTools, export_tools, import_tools, read_tools
 from toolrelay.errors import InvalidToolError, ToolChoiceError, UndeclaredToolError
 from toolrelay.formats import FORMATS
-from toolrelay.formats._names import Names, decoder_of
-from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import Wire, WireRequest
+from toolrelay.formats.payloads.names import Names, decoder_of
+from toolrelay.formats.protocol import Wire, WireRequest
+from toolrelay.formats.shared.plain import as_dict
 from toolrelay.models import ProviderFormat, ToolSpec
 from toolrelay.names import NameMap
 from toolrelay.schemas._losses import Loss

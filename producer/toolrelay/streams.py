@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolrelay.formats import FORMATS
-from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES, problem_of
-from toolrelay.formats._events import EventText, dicts_in
-from toolrelay.formats._names import Names, decoder_of
-from toolrelay.formats._protocol import Wire
-from toolrelay.formats._requests import request_of
-from toolrelay.formats._stream import MAX_CALLS, Drafts, StreamFault, StreamReader
-from toolrelay.formats._text_calls import TextCallStream
-from toolrelay.formats._whose_stream import FirstEvents
+from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES, problem_of
+from toolrelay.formats.payloads.calls import request_of
+from toolrelay.formats.payloads.detect_stream import FirstEvents
+from toolrelay.formats.payloads.names import Names, decoder_of
+from toolrelay.formats.payloads.text_calls import TextCallStream
+from toolrelay.formats.protocol import Wire
+from toolrelay.formats.streams.drafts import MAX_CALLS, Drafts, StreamFault, StreamReader
+from toolrelay.formats.streams.events import EventText, dicts_in
 from toolrelay.models import NormalizedToolRequest, ProviderFormat
 from toolrelay.translate import format_named
 

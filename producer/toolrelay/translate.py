@@ -14,15 +14,15 @@ from toolrelay.errors import (
     UnknownProviderFormatError,
 )
 from toolrelay.formats import FORMATS
-from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
-from toolrelay.formats._content import failure_in
-from toolrelay.formats._detect import detect
-from toolrelay.formats._limits import limited
-from toolrelay.formats._messages import find_in
-from toolrelay.formats._names import Names, decoder_of
-from toolrelay.formats._output import settled
-from toolrelay.formats._pending import Located
-from toolrelay.formats._requests import request_of
+from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES
+from toolrelay.formats.payloads.calls import request_of
+from toolrelay.formats.payloads.detect import detect
+from toolrelay.formats.payloads.messages import find_in
+from toolrelay.formats.payloads.names import Names, decoder_of
+from toolrelay.formats.payloads.pending import Located
+from toolrelay.formats.shared.content import failure_in
+from toolrelay.formats.shared.limits import limited
+from toolrelay.formats.shared.output import settled
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProblemKind, ProviderFormat
 
 _ERRORS: dict[ProblemKind, type[InvalidCallError]] = {

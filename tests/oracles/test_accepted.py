@@ -28,7 +28,7 @@ from toolrelay import (
     import_tools,
     read_calls,
 )
-from toolrelay.formats._output import call_id, error_text, shown_blocks, success_text
+from toolrelay.formats.shared.output import call_id, error_text, shown_blocks, success_text
 from toolrelay.names import ArgumentNames
 from toolrelay.proxy import format_calls, read_results
 

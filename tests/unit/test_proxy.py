@@ -25,7 +25,7 @@ from toolrelay import (
     read_calls,
     tool_call_id,
 )
-from toolrelay.formats._ids import IdAlphabet
+from toolrelay.formats.shared.ids import IdAlphabet
 from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64
 from toolrelay.proxy import (

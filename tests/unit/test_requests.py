@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.unit.payloads import WHOLE, load
 from toolrelay import NormalizedToolRequest, read_calls
-from toolrelay.formats._arguments import _read_text
-from toolrelay.formats._json import JsonFault, plain_object
+from toolrelay.formats.arguments.reading import _read_text
+from toolrelay.formats.arguments.strict_json import JsonFault, plain_object
 
 
 @pytest.mark.parametrize("name", [entry["file"] for entry in WHOLE])

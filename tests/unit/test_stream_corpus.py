@@ -23,9 +23,9 @@ from tests.unit.payloads import (
     load_events,
 )
 from tests.unit.recutting import Cut, as_sse, numbered, recut
-from toolrelay.formats import _draft
-from toolrelay.formats._draft import Draft
-from toolrelay.formats._json_text import Objects
+from toolrelay.formats.streams import draft
+from toolrelay.formats.streams.draft import Draft
+from toolrelay.formats.streams.json_text import Objects
 from toolrelay.models import NormalizedToolRequest
 from toolrelay.streams import StreamAssembler, read_stream
 
@@ -230,7 +230,7 @@ def test_arguments_in_many_pieces_cost_what_their_characters_cost(
 ) -> None:
     """Each character is looked at a few times, however many deltas there are."""
     work: list[int] = []
-    for owner, name in [(Objects, "edges"), (Draft, "write"), (Draft, "text"), (_draft, "_is_object")]:
+    for owner, name in [(Objects, "edges"), (Draft, "write"), (Draft, "text"), (draft, "_is_object")]:
         monkeypatch.setattr(owner, name, _counting(getattr(owner, name), work))
     text = json.dumps({"text": "x" * 40_000})
     pieces = [text[place : place + 20] for place in range(0, len(text), 20)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolrelay import CallStatus, ErrorCategory, ProblemKind, StreamAssembler, read_calls
-from toolrelay.formats._events import EventText
+from toolrelay.formats.streams.events import EventText
 from toolrelay.streams import read_stream
 
 

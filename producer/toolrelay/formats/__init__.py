@@ -1,4 +1,8 @@
-"""One module a provider's wire format, all behind one ``Protocol``. Leans only on ``schemas`` and the models."""
+"""One module a provider's wire format, all behind one ``Protocol``. Leans only on ``schemas`` and the models.
+
+``shared`` is what they have in common, ``streams`` puts calls together that come in pieces, ``arguments`` reads what a
+model wrote between the braces, and ``payloads`` finds out whose a payload is and what is in it.
+"""
 
 from typing import Final
 
@@ -13,7 +17,7 @@ from toolrelay.formats import (
     openai_chat,
     openai_responses,
 )
-from toolrelay.formats._protocol import FoundCall, WireFormat
+from toolrelay.formats.protocol import FoundCall, WireFormat
 from toolrelay.models import ProviderFormat
 
 FORMATS: Final[dict[ProviderFormat, WireFormat]] = {

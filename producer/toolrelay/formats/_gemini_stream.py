@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
-from toolrelay.formats._draft import Draft
-from toolrelay.formats._partial_args import PartialArgs, PathFault, partials_of
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, pick, word
-from toolrelay.formats._stream import LOST_END, Drafts, StreamFault, fault_of
+from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES
+from toolrelay.formats.protocol import FoundCall, Wire, pick, word
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.streams.draft import Draft
+from toolrelay.formats.streams.drafts import LOST_END, Drafts, StreamFault, fault_of
+from toolrelay.formats.streams.partial_args import PartialArgs, PathFault, partials_of
 from toolrelay.models import ProblemKind
 
 #: https://ai.google.dev/api/generate-content#FinishReason

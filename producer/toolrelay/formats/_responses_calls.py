@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from toolrelay.formats._protocol import Wire
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.protocol import Wire
+from toolrelay.formats.shared.written import Cut, WrittenCall
 from toolrelay.models import CallKind
 
 #: the item's type, and the member that holds what it says

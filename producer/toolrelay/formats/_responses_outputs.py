@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from toolrelay.errors import ErrorCategory
-from toolrelay.formats._content import Block, Text
-from toolrelay.formats._output import (
+from toolrelay.formats.protocol import Wire, pick
+from toolrelay.formats.shared.content import Block, Text
+from toolrelay.formats.shared.output import (
     call_id,
     error_text,
     flagless_text,
@@ -20,9 +21,8 @@ from toolrelay.formats._output import (
     success_text,
     text_of,
 )
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import Wire, pick
-from toolrelay.formats._results import NO_TEXT, FoundResult, category_of, found_result, picture
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import NO_TEXT, FoundResult, category_of, found_result, picture
 from toolrelay.models import CallKind, NormalizedToolResult
 
 #: stands where the API demands a screenshot and there is none: one transparent pixel

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from toolrelay.formats._draft import Draft
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import FoundCall, Wire, word
-from toolrelay.formats._stream import MAX_CALLS, Drafts, StreamFault, fault_of, label
-from toolrelay.formats._text import as_text
+from toolrelay.formats.protocol import FoundCall, Wire, word
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.text import as_text
+from toolrelay.formats.streams.draft import Draft
+from toolrelay.formats.streams.drafts import MAX_CALLS, Drafts, StreamFault, fault_of, label
 from toolrelay.models import CallKind
 
 _PIECES: Final = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})

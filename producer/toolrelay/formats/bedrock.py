@@ -7,16 +7,7 @@ from typing import Any, Final
 
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.errors import ToolChoiceError
-from toolrelay.formats._blocks import calls_in_content
-from toolrelay.formats._choices import Encode, WireChoice, inside_of, text
-from toolrelay.formats._content import Block, Text
-from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
-from toolrelay.formats._flat import is_flat_call
-from toolrelay.formats._ids import IdAlphabet
-from toolrelay.formats._indexed import Blocks
-from toolrelay.formats._output import call_id, shown_blocks, text_of, value_of
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import (
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -27,11 +18,20 @@ from toolrelay.formats._protocol import (
     refuse_all,
     word,
 )
-from toolrelay.formats._results import FoundResult, found_result, picture, results_in_blocks
-from toolrelay.formats._served import ServerCall, served
-from toolrelay.formats._stream import Drafts, fault_of
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.shared.blocks import calls_in_content
+from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, text
+from toolrelay.formats.shared.content import Block, Text
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import is_flat_call
+from toolrelay.formats.shared.ids import IdAlphabet
+from toolrelay.formats.shared.output import call_id, shown_blocks, text_of, value_of
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import FoundResult, found_result, picture, results_in_blocks
+from toolrelay.formats.shared.served import ServerCall, served
+from toolrelay.formats.shared.tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.blocks import Blocks
+from toolrelay.formats.streams.drafts import Drafts, fault_of
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_bedrock

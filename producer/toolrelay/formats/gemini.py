@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ChoiceMode, ToolChoice
-from toolrelay.formats._choices import Encode, WireChoice, inside_of, read_word, text
-from toolrelay.formats._content import Media, Text
-from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
-from toolrelay.formats._flat import is_flat_call
 from toolrelay.formats._gemini_stream import (
     CUT_OFF,
     FINISHED,
@@ -25,10 +21,7 @@ from toolrelay.formats._gemini_stream import (
     is_in_pieces,
     live_reason,
 )
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._output import error_text, shown_blocks, value_of, wire_name
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import (
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -40,12 +33,27 @@ from toolrelay.formats._protocol import (
     refuse_all,
     word,
 )
-from toolrelay.formats._results import FoundResult, found_result, picture, results_in_blocks
-from toolrelay.formats._served import ServerCall
-from toolrelay.formats._stream import Drafts
-from toolrelay.formats._text import as_text
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, read_word, text
+from toolrelay.formats.shared.content import Media, Text
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.output import error_text, shown_blocks, value_of, wire_name
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import FoundResult, found_result, picture, results_in_blocks
+from toolrelay.formats.shared.served import ServerCall
+from toolrelay.formats.shared.text import as_text
+from toolrelay.formats.shared.tools import (
+    ExportedTool,
+    ExportOptions,
+    ImportedTool,
+    described,
+    exported,
+    imported,
+    schema_of,
+)
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.drafts import Drafts
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.outputs import lenient_text

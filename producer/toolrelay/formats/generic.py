@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
 from toolrelay.formats import openai_chat
-from toolrelay.formats._arguments import read_arguments
-from toolrelay.formats._choices import Encode, WireChoice
-from toolrelay.formats._finish import FinishWords, FoundFinish
-from toolrelay.formats._flat import ARGUMENT_KEYS, is_flat_call
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._output import call_id, text_of, wire_name
-from toolrelay.formats._protocol import FoundCall, Places, ResultNames, Traits, Wire, WireRequest, pick, word
-from toolrelay.formats._results import FoundResult, found_result
-from toolrelay.formats._served import ServerCall
-from toolrelay.formats._stream import Drafts, WholeMessages
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.arguments.reading import read_arguments
+from toolrelay.formats.protocol import FoundCall, Places, ResultNames, Traits, Wire, WireRequest, pick, word
+from toolrelay.formats.shared.choices import Encode, WireChoice
+from toolrelay.formats.shared.finish import FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import ARGUMENT_KEYS, is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.output import call_id, text_of, wire_name
+from toolrelay.formats.shared.results import FoundResult, found_result
+from toolrelay.formats.shared.served import ServerCall
+from toolrelay.formats.shared.tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.drafts import Drafts, WholeMessages
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import as_is

@@ -11,16 +11,8 @@ from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
 from toolrelay.formats import _gemini_stream, anthropic, bedrock, gemini_interactions, openai_chat, openai_responses
-from toolrelay.formats._arguments import MAX_ARGUMENTS_BYTES
-from toolrelay.formats._choices import Encode, WireChoice
-from toolrelay.formats._content import Block, Text
-from toolrelay.formats._deltas import Deltas
-from toolrelay.formats._finish import FinishWords, FoundFinish
-from toolrelay.formats._flat import is_flat_call
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._output import call_id, shown_blocks, text_of, wire_name
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import (
+from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -32,12 +24,28 @@ from toolrelay.formats._protocol import (
     refuse_all,
     word,
 )
-from toolrelay.formats._results import FoundResult, found_result, picture
-from toolrelay.formats._served import ServerCall, served
-from toolrelay.formats._stream import Drafts
-from toolrelay.formats._text import as_text
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported, schema_of
-from toolrelay.formats._written import RAW, Cut, WrittenCall
+from toolrelay.formats.shared.choices import Encode, WireChoice
+from toolrelay.formats.shared.content import Block, Text
+from toolrelay.formats.shared.finish import FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.output import call_id, shown_blocks, text_of, wire_name
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import FoundResult, found_result, picture
+from toolrelay.formats.shared.served import ServerCall, served
+from toolrelay.formats.shared.text import as_text
+from toolrelay.formats.shared.tools import (
+    ExportedTool,
+    ExportOptions,
+    ImportedTool,
+    described,
+    exported,
+    imported,
+    schema_of,
+)
+from toolrelay.formats.shared.written import RAW, Cut, WrittenCall
+from toolrelay.formats.streams.deltas import Deltas
+from toolrelay.formats.streams.drafts import Drafts
 from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai

@@ -9,15 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ChoiceMode, ToolChoice
-from toolrelay.formats._blocks import calls_in_content
-from toolrelay.formats._choices import Encode, WireChoice, inside_of, mode_of
-from toolrelay.formats._content import Media, as_block, content_of
-from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
-from toolrelay.formats._flat import is_flat_call
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._output import call_id, text_of, value_of
-from toolrelay.formats._plain import as_dict
-from toolrelay.formats._protocol import (
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -28,11 +20,19 @@ from toolrelay.formats._protocol import (
     pick,
     word,
 )
-from toolrelay.formats._results import FoundResult, found_result, results_in_blocks
-from toolrelay.formats._served import ServerCall
-from toolrelay.formats._stream import Drafts, WholeMessages
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.shared.blocks import calls_in_content
+from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, mode_of
+from toolrelay.formats.shared.content import Media, as_block, content_of
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.output import call_id, text_of, value_of
+from toolrelay.formats.shared.plain import as_dict
+from toolrelay.formats.shared.results import FoundResult, found_result, results_in_blocks
+from toolrelay.formats.shared.served import ServerCall
+from toolrelay.formats.shared.tools import ExportedTool, ExportOptions, ImportedTool, described, exported, imported
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.drafts import Drafts, WholeMessages
 from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import as_is

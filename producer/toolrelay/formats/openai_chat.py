@@ -10,15 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
-from toolrelay.formats import _choices
-from toolrelay.formats._choices import Encode, WireChoice
-from toolrelay.formats._deltas import Deltas
-from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
-from toolrelay.formats._flat import ARGUMENT_KEYS, is_definition, is_flat_call
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._output import call_id, flagless_text, wire_name
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import (
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -30,11 +22,27 @@ from toolrelay.formats._protocol import (
     refuse_all,
     word,
 )
-from toolrelay.formats._results import FoundResult, found_result
-from toolrelay.formats._served import ServerCall
-from toolrelay.formats._stream import Drafts, StreamFault, fault_of
-from toolrelay.formats._tools import ExportedTool, ExportOptions, ImportedTool, described, exported, free_text, imported
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.shared import choices as wire_choices
+from toolrelay.formats.shared.choices import Encode, WireChoice
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import ARGUMENT_KEYS, is_definition, is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.output import call_id, flagless_text, wire_name
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import FoundResult, found_result
+from toolrelay.formats.shared.served import ServerCall
+from toolrelay.formats.shared.tools import (
+    ExportedTool,
+    ExportOptions,
+    ImportedTool,
+    described,
+    exported,
+    free_text,
+    imported,
+)
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.deltas import Deltas
+from toolrelay.formats.streams.drafts import Drafts, StreamFault, fault_of
 from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
@@ -413,12 +421,12 @@ def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
 
 def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
     """Write ``tool_choice``."""
-    return _choices.write_openai(choice, encode, is_flat=False)
+    return wire_choices.write_openai(choice, encode, is_flat=False)
 
 
 def import_choice(value: Any) -> ToolChoice | None:
     """Read ``tool_choice``, or the deprecated ``function_call``."""
-    return _choices.read_openai(value)
+    return wire_choices.read_openai(value)
 
 
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:

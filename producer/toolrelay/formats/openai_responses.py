@@ -11,14 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
-from toolrelay.formats import _choices, openai_chat
 from toolrelay.formats import _responses_outputs as outputs
-from toolrelay.formats._choices import Encode, WireChoice
-from toolrelay.formats._finish import FinishKind, FinishWords, FoundFinish
-from toolrelay.formats._flat import is_flat_call
-from toolrelay.formats._ids import ANY_IDS
-from toolrelay.formats._plain import as_dict, as_list
-from toolrelay.formats._protocol import (
+from toolrelay.formats import openai_chat
+from toolrelay.formats._responses_calls import item_of, stream_of
+from toolrelay.formats._responses_stream import Stream
+from toolrelay.formats.protocol import (
     FoundCall,
     Places,
     ResultNames,
@@ -30,13 +27,16 @@ from toolrelay.formats._protocol import (
     refuse_all,
     word,
 )
-from toolrelay.formats._responses_calls import item_of, stream_of
-from toolrelay.formats._responses_stream import Stream
-from toolrelay.formats._results import FoundResult, results_in_blocks
-from toolrelay.formats._served import ServerCall, served
-from toolrelay.formats._stream import Drafts
-from toolrelay.formats._text import as_text
-from toolrelay.formats._tools import (
+from toolrelay.formats.shared import choices as wire_choices
+from toolrelay.formats.shared.choices import Encode, WireChoice
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.flat import is_flat_call
+from toolrelay.formats.shared.ids import ANY_IDS
+from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.results import FoundResult, results_in_blocks
+from toolrelay.formats.shared.served import ServerCall, served
+from toolrelay.formats.shared.text import as_text
+from toolrelay.formats.shared.tools import (
     ExportedTool,
     ExportOptions,
     ImportedTool,
@@ -46,7 +46,8 @@ from toolrelay.formats._tools import (
     free_text,
     imported,
 )
-from toolrelay.formats._written import Cut, WrittenCall
+from toolrelay.formats.shared.written import Cut, WrittenCall
+from toolrelay.formats.streams.drafts import Drafts
 from toolrelay.models import CallKind, NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
@@ -262,12 +263,12 @@ def _in_namespace(tool: Wire, where: str, namespace: Wire) -> list[ImportedTool]
 
 def export_choice(choice: ToolChoice, encode: Encode) -> WireChoice:
     """Write ``tool_choice``: flat, where Chat has it nested."""
-    return _choices.write_openai(choice, encode, is_flat=True)
+    return wire_choices.write_openai(choice, encode, is_flat=True)
 
 
 def import_choice(value: Any) -> ToolChoice | None:
     """Read ``tool_choice``; one that names a hosted tool gives ``None``."""
-    return _choices.read_openai(value)
+    return wire_choices.read_openai(value)
 
 
 def request_fields(tools: list[Wire], choice: Any, parallel: bool | None) -> Wire:

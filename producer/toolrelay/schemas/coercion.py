@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError, ValidationErrorKind, Validator
 
-from toolrelay.formats._json import decode_whole, is_plain
+from toolrelay.formats.arguments.strict_json import decode_whole, is_plain
 from toolrelay.models import Repair
 
 Path = tuple[str | int, ...]

@@ -1,0 +1,1 @@
+"""Whose payload this is, and what is in it: messages, conversations, request bodies, streams, definitions."""

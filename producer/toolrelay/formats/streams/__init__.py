@@ -1,0 +1,1 @@
+"""Putting calls together that arrive in pieces: what the streams of all formats share."""
