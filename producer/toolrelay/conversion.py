@@ -7,7 +7,8 @@ written: whatever is not in it any more is a loss.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
@@ -121,7 +122,8 @@ def convert_results(
 ) -> Converted:
     """Write the results in a message, or a list of some, as another provider's.
 
-    A list, or a request's body, may be the whole conversation: its calls then lend the results their tools' names.
+    A list, or a request's body, may be the whole conversation: its calls then lend the results their tools' names, and
+    calls without a result and results without a call are among the losses.
 
     Raises ``InvalidPayloadError`` for what holds no result, or one of another format than ``source_format``;
     ``InvalidResultsError`` for two results of one call, and for results without the name that the provider wants.
@@ -137,11 +139,12 @@ def convert_results(
         _check_source({whose for _, whose in found}, format_named(source_format))
     pending = _calls_beside(conversation_in(message))
     results = results_of(found, pending)
+    _check_once(results)
     names = FORMATS[chosen].TRAITS.result_names
     if names is ResultNames.REQUIRED:
         _check_names(results, chosen)
     written = format_results(results, chosen)
-    losses: list[Loss] = []
+    losses: list[Loss] = list(_unmatched(message, results, pending)) if pending else []
     for (one, _), result, back in zip_longest(found, results, read_results(written)):
         losses += _described(result, one.described)
         losses += _lost_of_result(result, back, names)
@@ -156,6 +159,24 @@ def _calls_beside(message: Any) -> PendingCalls:
         except InvalidCallError:
             continue  # a user's message, which is none of ours
     return pending
+
+
+def _check_once(results: list[NormalizedToolResult]) -> None:
+    seen = Counter(result.provider_call_id for result in results if result.provider_call_id is not None)
+    repeated = ", ".join(repr(identity) for identity, count in seen.items() if count > 1)
+    if repeated:
+        raise InvalidResultsError(f"there are several results for {repeated}: pass the results of one turn at a time")
+
+
+def _unmatched(
+    message: Any, results: list[NormalizedToolResult], pending: Mapping[str, NormalizedToolRequest]
+) -> Iterator[Loss]:
+    """Tell of what a provider would refuse the conversation for, however it is written."""
+    for result in results:
+        if result.provider_call_id is not None and result.provider_call_id not in pending:
+            yield Loss("", "call", f"no call of the conversation has the id {result.provider_call_id!r}")
+    for call in read_calls(message):
+        yield Loss("", "result", "the call has no result in the conversation", call.tool_name)
 
 
 def _check_source(found: set[ProviderFormat], source: ProviderFormat) -> None:

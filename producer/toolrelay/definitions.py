@@ -183,11 +183,28 @@ def _imported(
         if not may_be_definition(entry):
             raise InvalidToolError(f"{where}: not a tool's definition: it looks like {likeness(entry)}")
         entries += [(part, where) for part in parts_of(entry)]
-    formats = detect_tools(entry for entry, _ in entries) if chosen is None else [chosen] * len(entries)
-    return [
-        (entry, own, FORMATS[own].import_tool(entry, where))
-        for (entry, where), own in zip(entries, formats, strict=True)
-    ]
+    likely = detect_tools(entry for entry, _ in entries)
+    read = []
+    for (entry, where), detected in zip(entries, likely, strict=True):
+        if chosen is not None and family_of(chosen) != family_of(detected):
+            _check_own(entry, where, chosen, detected)
+        own = chosen or detected
+        read.append((entry, own, FORMATS[own].import_tool(entry, where)))
+    return read
+
+
+def _check_own(entry: Wire, where: str, chosen: ProviderFormat, detected: ProviderFormat) -> None:
+    """Refuse a definition that the format it is called to be of has no place for, and another has."""
+    if _fits(entry, where, detected) and not _fits(entry, where, chosen):
+        raise InvalidToolError(f"{where}: this is written as a tool of {detected}, not of {chosen}")
+
+
+def _fits(entry: Wire, where: str, provider_format: ProviderFormat) -> bool:
+    try:
+        found = FORMATS[provider_format].import_tool(entry, where)
+    except InvalidToolError:
+        return False
+    return bool(found) and not any(one.unread for one in found)
 
 
 def _parsed(tools: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.definitions import ExportedTools, export_tools, import_tools, read_tools
-from toolrelay.errors import InvalidToolError, ToolChoiceError, UndeclaredToolError
+from toolrelay.errors import InvalidToolError, ToolChoiceError, ToolExportError, UndeclaredToolError
 from toolrelay.formats import FORMATS
 from toolrelay.formats.payloads.names import Names, decoder_of
 from toolrelay.formats.protocol import Wire, WireRequest
@@ -38,6 +39,11 @@ class ToolRequest(NamedTuple):
         """Those of the tools and of the choice."""
         return self.exported.losses
 
+    @property
+    def refused(self) -> list[ToolExportError]:
+        """Tools that are not declared because the provider cannot be told of them, each as the error that says why."""
+        return self.exported.refused
+
 
 class ImportedRequest(NamedTuple):
     """What a request's body said of tools and choice."""
@@ -65,8 +71,10 @@ def build_request(
     >>> build_request([spec], "openai", ToolChoice(ChoiceMode.ANY)).fields["tool_choice"]
     'required'
 
+    A tool that the provider cannot be told is in ``refused``, and takes no other along.
+
     Raises ``UndeclaredToolError`` for a choice of a tool that is not declared, ``ToolChoiceError`` for what the
-    provider cannot be told.
+    provider cannot be told; the refusal itself where the choice names a refused tool, or every tool is one.
     """
     chosen = format_named(provider_format)
     traits = FORMATS[chosen].TRAITS
@@ -79,9 +87,11 @@ def build_request(
     exported = export_tools(
         specs, chosen, strict=strict and not is_by_request, max_description_length=max_description_length
     )
+    for refusal in exported.refused:
+        if not exported.tools or (choice is not None and refusal.tool in choice.tools):
+            raise refusal
     if is_by_request:
-        choice = choice or ToolChoice()
-        choice = ToolChoice(choice.mode, choice.tools, choice.parallel, strict=True)
+        choice = replace(choice or ToolChoice(), strict=True)
     if choice is None:
         return ToolRequest(
             FORMATS[chosen].request_fields(exported.tools, None, None) if exported.tools else {}, exported

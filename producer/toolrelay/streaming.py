@@ -8,18 +8,23 @@ the plan, whenever it is enqueued.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from toolrelay.admission import entry_of, under_own_name
+from toolrelay.errors import InvalidPayloadError
+from toolrelay.formats.arguments.reading import problem_of
 from toolrelay.handles import AsyncCallHandle, AsyncTurn, CallHandle, Turn
-from toolrelay.models import NormalizedToolRequest
+from toolrelay.models import NormalizedToolRequest, ProblemKind
 from toolrelay.protocol.replies import CatalogueEntry
 from toolrelay.streams import StreamAssembler
 
 H = TypeVar("H", CallHandle, AsyncCallHandle)
+T = TypeVar("T", Turn, AsyncTurn)
 Catalogue = Mapping[str, CatalogueEntry]
+
+_BROKEN_OFF: Final = "the stream stopped before the end of the model's turn came"
 
 
 class Place(Protocol):
@@ -36,12 +41,18 @@ class _Sorting(Generic[H]):
         self._place = place
         self._waiting: dict[int, NormalizedToolRequest] = {}
         self._disowned_seen = 0
+        self._is_broken_off = False
         self.started: dict[int, H] = {}
 
     @property
     def count(self) -> int:
         """How many calls the stream has given so far."""
         return max([*self._waiting, *self.started], default=-1) + 1
+
+    @property
+    def failure(self) -> str | None:
+        """Why the stream has failed; a lost connection is a failure too, once the stream is closed."""
+        return _BROKEN_OFF if self._is_broken_off else self.assembler.failure
 
     def sealed(self, requests: Iterable[NormalizedToolRequest]) -> None:
         """Note calls that are whole."""
@@ -78,9 +89,27 @@ class _Sorting(Generic[H]):
                 self._waiting[place] = request
         return back
 
+    def end(self) -> list[H]:
+        """Close the stream; give the handles to take back: of disowned calls or, if its end never came, of all."""
+        self.sealed(self.assembler.close())
+        if self.assembler.is_ended or self.assembler.failure is not None:
+            return self.disowned()
+        self._is_broken_off = True
+        problem = {"problem": problem_of(ProblemKind.TRUNCATED, _BROKEN_OFF)}
+        self._waiting |= {int(call.sequence or 0): call.model_copy(update=problem) for call in self.candidates()}
+        return self.in_order()
+
     def in_order(self) -> list[H]:
         """Give all handles in the model's order."""
         return [self.started[place] for place in sorted(self.started)]
+
+    def checked(self, turn: T | None) -> T:
+        """Give the turn, if there is one."""
+        if turn is None:
+            raise RuntimeError("the stream was broken off, so there is no turn; what it had started is cancelled")
+        if self.failure is not None and not self.started:
+            raise InvalidPayloadError(self.failure)
+        return turn
 
     def _take(self, chosen: dict[int, NormalizedToolRequest]) -> dict[int, NormalizedToolRequest]:
         for place in chosen:
@@ -109,13 +138,15 @@ class Sender(Protocol):
 class StreamingTurn:
     """A turn that is still being written. Iterate over it to get the events, unchanged; then ask for ``turn``.
 
-    An iteration that is broken off, or ends in an error of the stream, cancels what was started.
+    An iteration that ends in an error of the stream cancels what was started; so does ``close``, and the end of a
+    ``with``, for whoever leaves the loop early. A stream that stops before the turn's end came has failed.
     """
 
     def __init__(self, events: Iterable[Any], assembler: StreamAssembler, place: Place, sender: Sender) -> None:
         self._sender = sender
         self._sorting: _Sorting[CallHandle] = _Sorting(assembler, place)
         self._turn: Turn | None = None
+        self._is_begun = False
         self._events = self._run(events)
 
     def __iter__(self) -> Iterator[Any]:
@@ -131,28 +162,46 @@ class StreamingTurn:
     def failure(self) -> str | None:
         """Why the stream has failed, in which case nothing of it runs; ``None`` if it has not.
 
-        The provider's error event, limits that were exceeded, or events of another format than was named.
+        The provider's error event, limits that were exceeded, events of another format than was named, or events that
+        stopped before the turn's end came.
         """
-        return self._sorting.assembler.failure
+        return self._sorting.failure
 
     @property
     def turn(self) -> Turn:
-        """The whole turn; reads the rest of the stream first."""
+        """The whole turn; reads the rest of the stream first. Of a stream that failed its calls' errors are left.
+
+        Raises ``InvalidPayloadError`` for a stream that failed before any call; ``RuntimeError`` after ``close``.
+        """
         for _ in self._events:
             pass
-        if self._turn is None:
-            raise RuntimeError("the stream was broken off, so there is no turn; what it had started is cancelled")
-        return self._turn
+        return self._sorting.checked(self._turn)
 
-    def _run(self, events: Iterable[Any]) -> Iterator[Any]:
+    def close(self) -> None:
+        """Leave the stream: cancel what was started, unless the whole turn has been read."""
+        if not self._is_begun:
+            self._is_begun = True
+            self._sender.close(0)
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        """Give the turn itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _run(self, events: Iterable[Any]) -> Generator[Any, None, None]:
         sorting = self._sorting
+        self._is_begun = True
         try:
             for event in events:
                 sorting.sealed(sorting.assembler.feed(event))
                 self._settle()
                 yield event
-            sorting.sealed(sorting.assembler.close())
-            self._settle()
+            for handle in sorting.end():
+                handle.cancel()
             self._send(sorting.take_rest())
             self._turn = Turn(sorting.in_order(), sorting.assembler.provider_format)
         finally:
@@ -190,7 +239,7 @@ class AsyncSender(Protocol):
 
 
 class AsyncStreamingTurn:
-    """``StreamingTurn`` for event loops; ``await streaming.turn()``."""
+    """``StreamingTurn`` for event loops; ``await streaming.turn()``, ``await streaming.close()``, ``async with``."""
 
     def __init__(
         self, events: AsyncIterable[Any], assembler: StreamAssembler, place: Place, sender: AsyncSender
@@ -198,6 +247,7 @@ class AsyncStreamingTurn:
         self._sender = sender
         self._sorting: _Sorting[AsyncCallHandle] = _Sorting(assembler, place)
         self._turn: AsyncTurn | None = None
+        self._is_begun = False
         self._events = self._run(events)
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -213,27 +263,42 @@ class AsyncStreamingTurn:
     def failure(self) -> str | None:
         """Why the stream has failed, in which case nothing of it runs; ``None`` if it has not.
 
-        The provider's error event, limits that were exceeded, or events of another format than was named.
+        The provider's error event, limits that were exceeded, events of another format than was named, or events that
+        stopped before the turn's end came.
         """
-        return self._sorting.assembler.failure
+        return self._sorting.failure
 
     async def turn(self) -> AsyncTurn:
-        """Give the whole turn; reads the rest of the stream first."""
+        """As ``StreamingTurn.turn``."""
         async for _ in self._events:
             pass
-        if self._turn is None:
-            raise RuntimeError("the stream was broken off, so there is no turn; what it had started is cancelled")
-        return self._turn
+        return self._sorting.checked(self._turn)
 
-    async def _run(self, events: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    async def close(self) -> None:
+        """As ``StreamingTurn.close``."""
+        if not self._is_begun:
+            self._is_begun = True
+            self._sender.close(0)
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        """Give the turn itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close."""
+        await self.close()
+
+    async def _run(self, events: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
         sorting = self._sorting
+        self._is_begun = True
         try:
             async for event in events:
                 sorting.sealed(sorting.assembler.feed(event))
                 await self._settle()
                 yield event
-            sorting.sealed(sorting.assembler.close())
-            await self._settle()
+            for handle in sorting.end():
+                await handle.cancel()
             await self._send(sorting.take_rest())
             self._turn = AsyncTurn(sorting.in_order(), sorting.assembler.provider_format)
         finally:

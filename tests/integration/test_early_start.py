@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.waiting import wait_until
 from tests.support.workers import Workers
-from toolrelay.errors import BrokerUnavailable
+from toolrelay.errors import BrokerUnavailable, ErrorCategory, InvalidPayloadError
 from toolrelay.handles import CallHandle
 from toolrelay.models import CallStatus
 from toolrelay.producer import AsyncProducer, Producer
@@ -156,6 +156,74 @@ def test_a_cancel_that_fails_keeps_no_other_call_running_and_no_place_taken(
     wait_until(lambda: last.status() is CallStatus.CANCELLED, "the other call to be cancelled")
     assert relay.next_sequence == 2
     cancel(first)
+
+
+def test_a_stream_that_stops_before_its_end_came_starts_nothing_more(relay: Producer, workers: Workers) -> None:
+    workers.start(1)
+    streaming = relay.stream([*block(0, "slow/reading", {"seconds": 30}), *WRITING], "anthropic")
+
+    early, late = streaming.turn.results(timeout=20)
+
+    assert streaming.failure == "the stream stopped before the end of the model's turn came"
+    assert early.error_category is ErrorCategory.CANCELLED
+    assert late.error is not None
+    assert late.error.startswith("the stream stopped before the end of the model's turn came. Nothing was run.")
+    assert effects(workers.folder) == []
+    assert relay.next_sequence == 2
+
+
+@pytest.mark.parametrize(
+    ("events", "named", "message"),
+    [
+        ([*READING, *END], "openai", "these are the events of 'anthropic', not of 'openai'"),
+        ([], "openai", "the stream stopped before"),
+        (
+            [{"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}],
+            "anthropic",
+            "overloaded_error",
+        ),
+    ],
+    ids=["another format", "nothing", "an error"],
+)
+def test_a_stream_that_failed_before_any_call_has_no_turn(
+    relay: Producer, events: list[Event], named: str, message: str
+) -> None:
+    with pytest.raises(InvalidPayloadError, match=message):
+        _ = relay.stream(events, named).turn
+    assert relay.next_sequence == 0
+
+
+def test_who_leaves_a_stream_cancels_what_it_had_started(relay: Producer, workers: Workers) -> None:
+    workers.start(1)
+
+    with relay.stream([*block(0, "slow/reading", {"seconds": 30}), *WRITING, *END], "anthropic") as streaming:
+        for _ in streaming:
+            if streaming.handles:
+                break
+    (started,) = streaming.handles
+
+    wait_until(lambda: started.status() is CallStatus.CANCELLED, "the call to be cancelled")
+    with pytest.raises(RuntimeError, match="broken off"):
+        _ = streaming.turn
+    assert effects(workers.folder) == []
+    assert relay.next_sequence == 1
+
+
+def test_a_stream_that_was_read_to_its_end_is_left_alone(relay: Producer, workers: Workers) -> None:
+    workers.start(1)
+
+    with relay.stream([*READING, *END], "anthropic") as streaming:
+        turn = streaming.turn
+
+    assert [result.output for result in turn.results(timeout=20)] == [3]
+
+
+def test_a_stream_that_was_never_read_gives_its_place_back(relay: Producer) -> None:
+    with relay.stream([*READING, *END], "anthropic"):
+        pass
+
+    assert relay.next_sequence == 0
+    relay.enqueue({"name": "math/add", "arguments": {}})
 
 
 def test_a_call_that_the_stream_takes_back_is_cancelled_or_never_started(relay: Producer, workers: Workers) -> None:

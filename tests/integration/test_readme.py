@@ -125,9 +125,14 @@ def test_the_guides_blocks_are_one_program_that_does_what_it_says(settings: Sett
     with started(command, tmp_path, variables, "2 tools on offer: "):
         *events, answers = run("program.py", tmp_path, variables).splitlines()
 
+    call = {"type": "tool_use", "id": "toolu_2", "name": "stock_count", "input": {"item": "bolt"}}
     result = {"type": "tool_result", "content": "7"}
     assert len(events) == 4
     assert json.loads(answers) == [
         [{"role": "tool", "tool_call_id": "call_1", "content": "7"}],
-        [{"role": "user", "content": [{**result, "tool_use_id": f"toolu_{number}"}]} for number in (1, 2)],
+        [
+            {"role": "user", "content": [{**result, "tool_use_id": "toolu_1"}]},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{**result, "tool_use_id": "toolu_2"}]},
+        ],
     ]

@@ -12,9 +12,12 @@ from tests.support.command_line import chat_message
 from tests.unit.payloads import INDEX, PAYLOADS, WHOLE, format_of, load
 from toolrelay import (
     InvalidPayloadError,
+    InvalidToolError,
     NormalizedToolRequest,
     NormalizedToolResult,
     ProviderFormat,
+    ToolSpec,
+    export_tools,
     format_results,
     import_tools,
     read_calls,
@@ -50,6 +53,23 @@ def run(words: str, stdin: Any = "") -> Ended:
     if ended.exception is not None and not isinstance(ended.exception, SystemExit):
         raise ended.exception
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+@pytest.mark.parametrize("named", ProviderFormat)
+@pytest.mark.parametrize("source", FORMATS)
+def test_definitions_of_another_format_than_was_named_are_refused_or_lose_nothing(
+    source: ProviderFormat, named: ProviderFormat
+) -> None:
+    schema = {"type": "object", "properties": {"zone": {"type": "string"}}}
+    tools = export_tools([ToolSpec("clock", "The time.", schema)], source).tools
+
+    outcome: list[Any]
+    try:
+        outcome = [list(spec.input_schema["properties"]) for spec in import_tools(tools, named)]
+    except InvalidToolError as error:
+        outcome = [str(error).rpartition(", ")[2]]
+
+    assert outcome in ([[["zone"]]] if source is named else [[["zone"]], [f"not of {named}"]])
 
 
 class TestTools:
@@ -468,6 +488,17 @@ class TestResults:
         assert (back.success, back.output, back.error) == (is_good, result.output, result.error)
         assert lost == ([] if back.provider_call_id == "c1" else ["id"])
 
+    def test_a_conversation_tells_what_does_not_fit_together(self) -> None:
+        other = {"role": "assistant", "tool_calls": [{"id": "c2", "function": {"name": "date", "arguments": "{}"}}]}
+
+        stale = run("convert results --to anthropic -", [CALL, ANSWER, {**ANSWER, "tool_call_id": "c9"}])
+        missing = run("convert results --to anthropic -", [CALL, other, ANSWER])
+
+        assert stale.code == missing.code == 1
+        assert "no call of the conversation has the id 'c9'" in stale.stderr
+        assert "date" in missing.stderr
+        assert "the call has no result in the conversation" in missing.stderr
+
     def test_text_that_reads_as_a_failure_is_told(self) -> None:
         block = {"type": "tool_result", "tool_use_id": "t1", "content": "Error: is what it is called"}
 
@@ -481,7 +512,8 @@ class TestResults:
         [
             ("", CALL, "no tool results"),
             ("--from anthropic", ANSWER, "as those of openai, not of anthropic"),
-            ("", [ANSWER, ANSWER], "two results"),
+            ("", [ANSWER, ANSWER], "several results for 'c1'"),
+            ("", [CALL, ANSWER, CALL, ANSWER], "several results for 'c1'"),
             ("", 1, "of type int"),
         ],
     )

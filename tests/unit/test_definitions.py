@@ -428,3 +428,17 @@ def test_an_unknown_provider_is_an_error_that_lists_the_known() -> None:
     ):
         with pytest.raises(UnknownProviderFormatError, match=r"anthropic.*'acme'"):
             call()
+
+
+def test_a_request_tells_which_tools_it_does_not_declare() -> None:
+    fine = ToolSpec("clock", "The time.", {"type": "object", "properties": {}})
+    foreign = ToolSpec("remote", "", {"type": "object", "properties": {"a": {"$ref": "https://example.org/schema"}}})
+
+    request = build_request([foreign, fine], "openai")
+
+    assert [tool["function"]["name"] for tool in request.fields["tools"]] == ["clock"]
+    assert [(refusal.tool, refusal.pointer) for refusal in request.refused] == [("remote", "/properties/a/$ref")]
+    with pytest.raises(ToolExportError, match="leaves the schema"):
+        build_request([foreign], "openai")
+    with pytest.raises(ToolExportError, match="leaves the schema"):
+        build_request([foreign, fine], "openai", ToolChoice.tool("remote"))

@@ -26,7 +26,7 @@ _MAX_ENCODINGS: Final = 3
 _ADVICE: Final = {
     ProblemKind.INVALID_JSON: "Send the call again with the arguments as one JSON object.",
     ProblemKind.NOT_AN_OBJECT: "Send the call again with the arguments as one JSON object.",
-    ProblemKind.TRUNCATED: "Nothing was run. Send the call again, whole; if it was long, with shorter arguments.",
+    ProblemKind.TRUNCATED: "Nothing was run. If the call is still wanted, send it again, whole.",
 }
 
 
