@@ -296,7 +296,7 @@ class TestSubmit:
         nothing = shell.run("submit", "-", "--format", "gemini", stdin="{}")
 
         assert (ended.code, ended.stdout) == (2, "")
-        assert ended.complaint == "toolrelay: this is no gemini message; it looks like openai"
+        assert ended.complaint == "toolrelay: this is not a message of the format gemini; it looks like openai"
         assert without_calls.code == 0
         assert (nothing.code, nothing.complaint) == (
             2,

@@ -248,7 +248,9 @@ def test_a_flat_call_is_not_run_without_the_arguments_that_it_has(provider_forma
     (call,) = read_calls({"name": "f", key: {"a": 1}}, provider_format)
 
     assert call.arguments == {"a": 1}
-    with pytest.raises(InvalidPayloadError, match=f"this is no {provider_format} message; it looks like "):
+    with pytest.raises(
+        InvalidPayloadError, match=f"this is not a message of the format {provider_format}; it looks like "
+    ):
         read_calls({"name": "f", other: {"a": 1}}, provider_format)
 
 

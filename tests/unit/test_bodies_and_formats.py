@@ -126,7 +126,7 @@ def test_another_formats_calls_are_never_lost_in_silence(
         said = str(refusal)
 
     assert said in (
-        f"this is no {provider_format} message; it looks like {format_of(entry)}",
+        f"this is not a message of the format {provider_format}; it looks like {format_of(entry)}",
         *(f"{number} calls" for number in range(1, entry["calls"] + 1)),
     )
 
@@ -135,9 +135,13 @@ def test_the_refusal_says_whose_the_message_is() -> None:
     (message,) = format_calls(read_calls(CHAT), "anthropic")
 
     for given in (message, [USER, message], json.dumps(message)):
-        with pytest.raises(InvalidPayloadError, match=r"^this is no openai message; it looks like anthropic$"):
+        with pytest.raises(
+            InvalidPayloadError, match=r"^this is not a message of the format openai; it looks like anthropic$"
+        ):
             read_calls(given, "openai")
-    with pytest.raises(InvalidPayloadError, match=r"^this is no openai message; it looks like anthropic$"):
+    with pytest.raises(
+        InvalidPayloadError, match=r"^this is not a message of the format openai; it looks like anthropic$"
+    ):
         read_payload(json.dumps(message), "openai")
 
 

@@ -586,7 +586,7 @@ class TestExplain:
             ["finish:", "stop", "(STOP)"],
         ]
         assert ["1", "weather-lookup", "fc-1", "function", "city,", "unit", "ok"] in lines
-        assert "left alone: the provider runs it" in text
+        assert "not run by toolrelay: the provider runs it" in text
 
     @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
     def test_every_payload_is_explained(self, entry: dict[str, Any]) -> None:

@@ -76,12 +76,12 @@ def _print(reading: Reading, *, with_arguments: bool) -> None:
         out.print(Text(shown(line)))
     if not reading.calls and not reading.server_calls:
         return
-    made = table("", "tool", "id", "kind", "arguments", "")
+    made = table("", "tool", "id", "kind", "arguments", "verdict")
     for place, call in enumerate(reading.calls, 1):
         values = _arguments(call, with_arguments=with_arguments)
         row(made, place, call.tool_name, call.provider_call_id, call.kind.value, values, _verdict(call))
     for served in reading.server_calls:
-        where = "left alone: the provider runs it" + (f" on {served.server}" if served.server else "")
+        where = "not run by toolrelay: the provider runs it" + (f" on {served.server}" if served.server else "")
         row(made, "", served.name, served.call_id, served.kind, "", Text(where, style="dim"))
     out.print()
     out.print(made)
@@ -95,7 +95,7 @@ def _summary(reading: Reading) -> Iterator[str]:
     answered = f"; {done} more {'is' if done == 1 else 'are'} answered already" if done else ""
     yield f"calls: {len(reading.calls)}" + (f", of which {bad} must not run" if bad else "") + answered
     if reading.likeness is not None:
-        yield f"note: this is nothing that a model said; it looks like {reading.likeness}"
+        yield f"note: this is not a model's message; it looks like {reading.likeness}"
     finish = reading.finish
     word = "not said" if finish.reason is None else f"{finish.kind} ({finish.reason})"
     yield f"finish: {word}" + ("; the stream broke off before its end" if reading.is_ended is False else "")
@@ -116,7 +116,9 @@ def _arguments(call: NormalizedToolRequest, *, with_arguments: bool) -> str:
 
 
 def _verdict(call: NormalizedToolRequest) -> Text:
-    found = [f"{repair.kind}{repair.path and f' at {repair.path}'}: {repair.detail}" for repair in call.repairs]
+    made = [f"{repair.kind}{repair.path and f' at {repair.path}'}: {repair.detail}" for repair in call.repairs]
+    repaired = [f"repaired: {', '.join(made)}"] if made else []
     if call.problem is None:
-        return Text(shown("; ".join(found) or "ok"), style="yellow" if found else "green")
-    return Text(shown("; ".join([*found, f"{call.problem.kind}: {call.problem.message}"])), style="red")
+        return Text(shown("; ".join(repaired) or "ok"), style="yellow" if repaired else "green")
+    refused = f"must not run: {call.problem.kind}: {call.problem.message}"
+    return Text(shown("; ".join([*repaired, refused])), style="red")

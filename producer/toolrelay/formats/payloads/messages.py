@@ -168,7 +168,7 @@ def _refuse_other_format(payload: Wire | list[Any], chosen: ProviderFormat) -> N
         others = find_in(payload, None)
     found = next((whose for call, whose in others if call.name), None)
     if found is not None and found is not chosen:
-        raise InvalidPayloadError(f"this is no {chosen} message; it looks like {found}")
+        raise InvalidPayloadError(f"this is not a message of the format {chosen}; it looks like {found}")
 
 
 def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:
