@@ -147,7 +147,8 @@ def convert_results(
     losses: list[Loss] = list(_unmatched(message, results, pending)) if pending else []
     for (one, _), result, back in zip_longest(found, results, read_results(written)):
         losses += _described(result, one.described)
-        losses += _lost_of_result(result, back, names)
+        identities = {result.provider_call_id, *({result.tool_call_id} & pending.keys())}
+        losses += _lost_of_result(result, back, identities, names)
     return Converted(json.loads(json.dumps(written, default=as_base64)), losses)
 
 
@@ -204,14 +205,17 @@ def _whose(result: NormalizedToolResult) -> str:
 
 
 def _lost_of_result(
-    result: NormalizedToolResult, back: NormalizedToolResult | None, names: ResultNames
+    result: NormalizedToolResult, back: NormalizedToolResult | None, identities: set[str | None], names: ResultNames
 ) -> Iterator[Loss]:
-    """Compare a result with what is read of what was written; ``back`` is ``None`` if nothing is."""
+    """Compare a result with what is read of what was written; ``back`` is ``None`` if nothing is.
+
+    ``identities`` are what its call may be called: the provider's id, or what a call without one is written as.
+    """
     where = _whose(result)
     if back is None:
         yield Loss("", "result", "it cannot be read back from what is written", where)
         return
-    if result.provider_call_id != back.provider_call_id:
+    if back.provider_call_id not in identities:
         yield Loss("", "id", _changed_id(result.provider_call_id, back.provider_call_id), where)
     if names is not ResultNames.NONE and (not result.tool_name or back.tool_name != result.tool_name):
         yield Loss("", "name", "the result does not say whose it is: pass the conversation with its calls", where)

@@ -140,12 +140,15 @@ def results_of(
     found: Iterable[LocatedResult], pending: Mapping[str, NormalizedToolRequest]
 ) -> list[NormalizedToolResult]:
     """Make the results of what was found, in this order, with what ``pending`` knows of their calls."""
-    seen: Counter[str | None] = Counter()
+    seen: Counter[str | tuple[str]] = Counter()
     results = []
     for place, (one, provider_format) in enumerate(found):
-        own = as_text(one.call_id)
-        identity = pending.nth(own, seen[own]) if isinstance(pending, PendingCalls) and own is not None else own
-        seen[own] += 1
+        identity = as_text(one.call_id)
+        if isinstance(pending, PendingCalls):
+            # Gemini sends calls without ids: its results name their tool, and come in the calls' order
+            known_by = identity or (as_text(one.name) or "",)
+            identity = pending.nth(known_by, seen[known_by])
+            seen[known_by] += 1
         call = None if identity is None else pending.get(identity)
         results.append(_result_of(place, one, provider_format, identity, call))
     return results
@@ -194,7 +197,7 @@ class PendingCalls(Mapping[str, NormalizedToolRequest]):
     def __init__(self) -> None:
         self._calls: dict[str, NormalizedToolRequest] = {}
         self._given: set[str] = set()
-        self._by_own_id: dict[str, list[str]] = {}
+        self._known_by: dict[str | tuple[str], list[str]] = {}
         self._placed: dict[str, str] = {}
 
     def add(self, calls: Iterable[NormalizedToolRequest]) -> list[NormalizedToolRequest]:
@@ -217,10 +220,15 @@ class PendingCalls(Mapping[str, NormalizedToolRequest]):
         """Give the call as the provider wrote it, and forget it. ``KeyError`` for one that does not wait."""
         return self._calls.pop(call_id)
 
-    def nth(self, own_id: str, number: int) -> str:
-        """Give the id in this table of the call that came as the ``number``-th, from 0, with this id of its own."""
-        given = self._by_own_id.get(own_id, [own_id])
-        return given[min(number, len(given) - 1)]
+    def nth(self, known_by: str | tuple[str], number: int) -> str | None:
+        """Give the id in this table of the ``number``-th call, from 0, that came with this id of its own.
+
+        A call that came without one is known by its tool: ``("clock",)``. ``None`` for a tool of no such call.
+        """
+        given = self._known_by.get(known_by, [])
+        if isinstance(known_by, str):
+            return given[min(number, len(given) - 1)] if given else known_by
+        return given[number] if number < len(given) else None
 
     def _identity_of(self, place: int, call: NormalizedToolRequest) -> str:
         if call.tool_call_id in self._placed:
@@ -231,7 +239,9 @@ class PendingCalls(Mapping[str, NormalizedToolRequest]):
             place += len(self._given)
             identity = derived_id(place, call.tool_name, call.arguments)
         self._given.add(identity)
-        self._by_own_id.setdefault(own or identity, []).append(identity)
+        self._known_by.setdefault(own or identity, []).append(identity)
+        if own is None:
+            self._known_by.setdefault((call.tool_name,), []).append(identity)
         if call.tool_call_id is not None:
             self._placed[call.tool_call_id] = identity
         return identity

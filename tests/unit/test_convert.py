@@ -499,6 +499,20 @@ class TestResults:
         assert "date" in missing.stderr
         assert "the call has no result in the conversation" in missing.stderr
 
+    def test_results_without_ids_go_under_the_ids_that_their_calls_get(self) -> None:
+        asked = [{"functionCall": {"name": name, "args": {"place": place}}} for place, name in enumerate("aba")]
+        given = [{"functionResponse": {"name": name, "response": {"output": name}}} for name in "aba"]
+        turn = {"role": "model", "parts": asked}
+
+        calls = run("convert calls --to anthropic -", [turn])
+        results = run("convert results --to anthropic -", [turn, {"role": "user", "parts": given}])
+
+        ids = [block["id"] for block in calls.answer[0]["content"]]
+        assert (results.code, results.stderr) == (0, "")
+        assert [(block["tool_use_id"], block["content"]) for block in results.answer[0]["content"]] == list(
+            zip(ids, "aba", strict=True)
+        )
+
     def test_text_that_reads_as_a_failure_is_told(self) -> None:
         block = {"type": "tool_result", "tool_use_id": "t1", "content": "Error: is what it is called"}
 
