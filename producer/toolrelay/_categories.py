@@ -9,7 +9,7 @@ import errno
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -153,7 +153,7 @@ _CODES: Final = {
     **dict.fromkeys(("invalidrequest", "invalidargument", "badrequest"), ErrorCategory.EXECUTION),
 }
 #: words of such a look may be codes in any text: ``RESOURCE_EXHAUSTED``, ``api_error``, ``ThrottlingException``
-_CODE_IN_TEXT: Final = re.compile(r"(?<![\w/-])([A-Za-z]+_\w+|[A-Za-z]+(?:Exception|Error))(?![\w./-]*\w)")
+_CODE_IN_TEXT: Final = re.compile(r"(?<![\w/-])([A-Za-z]+_\w++|[A-Za-z]+(?:Exception|Error))(?![./-]*\w)")
 _NO_LETTERS: Final = re.compile(r"[^a-z]")
 
 _OUT_OF: Final = frozenset(
@@ -235,7 +235,7 @@ def classify_error(error: str | BaseException | None) -> ErrorCategory:
         category = _by_exception(exception)
         if category is not None:
             return category
-    return _by_text(_text_of(error))
+    return _by_text(text_of(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -248,26 +248,58 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _by_exception(error: BaseException) -> ErrorCategory | None:
-    own = getattr(error, "category", None)
+    category = _by_itself(error)
+    return _by_members(error) if category is None and isinstance(error, BaseExceptionGroup) else category
+
+
+def _by_itself(error: BaseException) -> ErrorCategory | None:
+    own = attribute_of(error, "category")
     if isinstance(own, ErrorCategory):
         return own
     if isinstance(error, BaseExceptionGroup):
-        return _by_members(error)
+        return None
     return category_of_codes(_codes_of(error)) or category_of_status(_status_of(error)) or _by_type(error)
 
 
 def _by_members(group: BaseExceptionGroup[BaseException]) -> ErrorCategory | None:
-    categories = {classify_error(member) for member in group.exceptions}
+    """Sort by what all members have in common, and all of theirs; ``None`` where they differ.
+
+    ``raise group.exceptions[0] from group`` makes a circle: each exception is asked once.
+    """
+    categories: set[ErrorCategory] = set()
+    seen: set[int] = set()
+    waiting: list[BaseException] = [group]
+    while waiting and len(categories) < 2:
+        member = waiting.pop()
+        if id(member) in seen:
+            continue
+        seen.add(id(member))
+        category, inside = _opened(member)
+        unseen = [exception for exception in inside if id(exception) not in seen]
+        if category is None and unseen:
+            waiting += unseen
+        elif category is not None or not isinstance(member, BaseExceptionGroup):
+            categories.add(category or _by_text(text_of(member)))
     return categories.pop() if len(categories) == 1 else None
+
+
+def _opened(error: BaseException) -> tuple[ErrorCategory | None, Sequence[BaseException]]:
+    """Sort an exception by itself and its causes, and give what may sort it instead: members, or groups among those."""
+    if isinstance(error, BaseExceptionGroup):
+        return _by_itself(error), error.exceptions
+    causes = list(_causes(error))
+    category = next((found for cause in causes if (found := _by_itself(cause)) is not None), None)
+    return category, [cause for cause in causes if isinstance(cause, BaseExceptionGroup)]
 
 
 def _codes_of(error: BaseException) -> Iterator[Any]:
     """Give what may be a provider's word: of the SDKs' exceptions, or of the body that they keep."""
-    for holder in (getattr(error, "body", None), getattr(error, "details", None), getattr(error, "response", None)):
+    for name in ("body", "details", "response"):
+        holder = attribute_of(error, name)
         if isinstance(holder, Mapping):
             yield from codes_in(holder)
     for name in ("code", "type", "status"):
-        yield getattr(error, name, None)
+        yield attribute_of(error, name)
 
 
 def codes_in(body: Mapping[str, Any], depth: int = 0) -> Iterator[Any]:
@@ -296,12 +328,12 @@ def _plain_code(code: str) -> str:
 
 
 def _status_of(error: BaseException) -> int | None:
-    response = getattr(error, "response", None)
+    response = attribute_of(error, "response")
     if isinstance(response, Mapping):  # botocore's
         return status_in(response)
     for holder in (error, response):
         for name in ("status_code", "status", "code"):
-            status = _as_status(getattr(holder, name, None))
+            status = _as_status(attribute_of(holder, name))
             if status is not None:
                 return status
     return None
@@ -344,7 +376,16 @@ def _by_type(error: BaseException) -> ErrorCategory | None:
     return None
 
 
-def _text_of(error: BaseException) -> str:
+def attribute_of(holder: object, name: str, default: object = None) -> Any:
+    """Give an attribute, or the default also where somebody's property raises."""
+    try:
+        return getattr(holder, name, default)
+    except Exception:  # noqa: BLE001 - a tool's or a library's own code runs here
+        return default
+
+
+def text_of(error: object) -> str:
+    """Give an exception or an error's body as text; empty where it has none to give."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - a tool's own __str__ runs here

@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple
 
-from toolrelay._categories import category_of_codes, category_of_status, codes_in, status_in
+from toolrelay._categories import attribute_of, category_of_codes, category_of_status, codes_in, status_in, text_of
 from toolrelay.errors import ErrorCategory, classify_error
 
 _NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 _UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b|(?:ms|s|m|h)(?=[0-9])"
 #: "Retry-After: 7", "retryDelay": "7s" (Google), "try again in 6m20s" (OpenAI), "retry after 26 seconds" (Azure)
 _WAIT: Final = re.compile(
-    r"(?:retry[-_ ]?(?:after|delay)|\b(?:re)?try(?: again)? in)['\"]?\s*[:=]?\s*['\"]?"
+    r"(?:retry[-_ ]?(?:after|delay)|\b(?:re)?try(?: again)? in)['\"]?\s*(?:[:=]\s*)?['\"]?"
     rf"((?:{_NUMBER}\s*(?:{_UNIT})\s*)+|{_NUMBER})(?![0-9_])",
     re.IGNORECASE,
 )
@@ -25,10 +25,13 @@ _SPAN: Final = re.compile(rf"({_NUMBER})\s*({_UNIT})?", re.IGNORECASE)
 _UNITS: Final = (("ms", 1), ("mil", 1), ("m", 60_000), ("h", 3_600_000), ("s", 1000))
 #: the same as Google's RetryInfo has it in Python and in protobuf's text: {"seconds": 7, "nanos": 500000000}
 _RETRY_INFO: Final = re.compile(
-    r"retry[-_ ]?delay\W{1,40}seconds\W{1,4}([0-9]+)(?:\W{1,40}nanos\W{1,4}([0-9]{1,9})\b)?", re.IGNORECASE
+    r"retry[-_ ]?delay\W{1,40}seconds\W{1,4}([0-9]{1,15})(?![0-9])(?:\W{1,40}nanos\W{1,4}([0-9]{1,9})\b)?",
+    re.IGNORECASE,
 )
 _PLAIN_NUMBER: Final = re.compile(_NUMBER)
-_MAX_TEXT: Final = 20_000
+#: more than the longest refusal that says when to come back; what follows is data
+_MAX_TEXT: Final = 5000
+_MAX_HEADER: Final = 100
 
 
 class Failure(NamedTuple):
@@ -72,26 +75,23 @@ def retry_after_ms(error: BaseException | Mapping[str, Any] | str, *, now: datet
     """
     if isinstance(error, str):
         return _in_text(error)
-    own = _milliseconds(getattr(error, "retry_after", None))
+    own = _milliseconds(attribute_of(error, "retry_after"))
     if own is not None:
         return own
     found = _in_headers(_headers_of(error), now)
-    return _in_text(str(error)[:_MAX_TEXT]) if found is None else found
+    return _in_text(text_of(error)) if found is None else found
 
 
 def _headers_of(error: BaseException | Mapping[str, Any]) -> Any:
-    holder = error if isinstance(error, Mapping) else getattr(error, "response", error)
+    holder = error if isinstance(error, Mapping) else attribute_of(error, "response", error)
     if not isinstance(holder, Mapping):
-        return getattr(holder, "headers", None)
+        return attribute_of(holder, "headers")
     metadata = holder.get("ResponseMetadata")  # botocore's
     return metadata.get("HTTPHeaders") if isinstance(metadata, Mapping) else holder.get("headers")
 
 
 def _in_headers(headers: Any, now: datetime | None) -> int | None:
-    items = getattr(headers, "items", None)
-    if not callable(items):
-        return None
-    lower = {str(name).lower(): value for name, value in items()}
+    lower = _lower(headers)
     precise = _milliseconds(lower.get("retry-after-ms"), scale=1)
     if precise is not None:
         return precise
@@ -100,16 +100,28 @@ def _in_headers(headers: Any, now: datetime | None) -> int | None:
     return _until(value, now) if seconds is None and isinstance(value, str) else seconds
 
 
+def _lower(headers: Any) -> dict[str, Any]:
+    """Give the headers by their names in lower case; none where they cannot be listed."""
+    items = attribute_of(headers, "items")
+    if not callable(items):
+        return {}
+    try:
+        return {str(name).lower(): value for name, value in items()}
+    except Exception:  # noqa: BLE001 - some client library's own code runs here
+        return {}
+
+
 def _until(value: str, now: datetime | None) -> int | None:
     try:
-        moment = parsedate_to_datetime(value)  # RFC 9110, 10.2.3
-    except ValueError:
+        moment = parsedate_to_datetime(value[:_MAX_HEADER])  # RFC 9110, 10.2.3
+    except (ValueError, OverflowError):  # no date, or one in a time zone that is centuries away
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0, math.ceil((moment - (now or datetime.now(UTC))).total_seconds() * 1000))
 
 
 def _in_text(text: str) -> int | None:
+    text = text[:_MAX_TEXT]
     info = _RETRY_INFO.search(text)
     if info is not None:
         return _milliseconds(int(info[1])) if info[2] is None else _rounded(int(info[1]) * 1000 + int(info[2]) / 1e6)

@@ -132,5 +132,40 @@ def test_causes_that_go_round_in_a_circle_end() -> None:
     assert classify_error(first) == ErrorCategory.EXECUTION
 
 
+def raised_from_its_group(member: Exception) -> Exception:
+    """Give what ``except ExceptionGroup as group: raise group.exceptions[0] from group`` raises."""
+    return caused(member, ExceptionGroup("two", [member, RuntimeError("x")]))
+
+
+def twice(depth: int, inside: Exception) -> Exception:
+    for _ in range(depth):
+        inside = ExceptionGroup("twice", [inside, inside])
+    return inside
+
+
+GROUPS = [
+    ("a member by its type", raised_from_its_group(TimeoutError()), "timeout"),
+    ("a member by its words", raised_from_its_group(RuntimeError("Failed to parse")), "parse"),
+    ("the group of such a member", raised_from_its_group(RuntimeError("x")).__cause__, "execution"),
+    ("groups in a group", ExceptionGroup("", [TimeoutError(), ExceptionGroup("", [TimeoutError()])]), "timeout"),
+    (
+        "a group behind a member",
+        ExceptionGroup("", [caused(ValueError(), ExceptionGroup("", [OSError(12, "")]))]),
+        "resource",
+    ),
+    ("a thousand deep", twice(1000, PermissionError()), "permission"),
+    (
+        "of several kinds, with a cause",
+        caused(ExceptionGroup("", [TimeoutError(), OSError()]), MemoryError()),
+        "resource",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "category"), [case[1:] for case in GROUPS], ids=[case[0] for case in GROUPS])
+def test_groups_that_contain_what_they_caused_are_sorted_once(error: BaseException, category: str) -> None:
+    assert ErrorCategory(category) == classify_error(error)
+
+
 def test_a_hostile_message_is_sorted_quickly() -> None:
     assert classify_error(" '" * 200_000) == ErrorCategory.EXECUTION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import time
 from typing import Any
 
 import pytest
@@ -203,3 +204,70 @@ def test_a_body_that_contains_itself_is_read_like_any_other() -> None:
     body["error"] = body
 
     assert read_failure(body).category is LIMIT
+
+
+HOSTILE = {
+    "spaces": "retry in" + " " * 200_000 + "x",
+    "starts": "retry in " * 50_000,
+    "digits": "retry in " + "1" * 200_000 + "x",
+    "spans": "retry in " + "1s" * 100_000 + "1x",
+    "info": "retry delay: seconds " * 20_000,
+    "codes": "a_a." * 50_000,
+    "long code": "a_" + "a" * 200_000 + "/a",
+    "quotes": "'a " * 100_000,
+    "statuses": "status " * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HOSTILE.items()])
+def test_a_hostile_text_is_read_quickly_as_text_in_an_exception_and_in_a_body(text: str) -> None:
+    start = time.process_time()
+    read = [read_failure(text), read_failure(Exception(text)), read_failure({"message": text})]
+
+    assert time.process_time() - start < 1
+    assert {failure.category for failure in read} == {OTHER}
+
+
+def test_what_stands_far_back_in_a_text_is_data() -> None:
+    near, far = (" " * room + "try again in 7s" for room in (4900, 5000))
+
+    assert [read_failure(near).retry_after_ms, read_failure(Exception(near)).retry_after_ms] == [7000, 7000]
+    assert [read_failure(far).retry_after_ms, read_failure(Exception(far)).retry_after_ms] == [None, None]
+
+
+class Raising(Exception):
+    """Neither text nor an attribute can be had of it."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+class Unlisted:
+    """Headers that cannot be listed."""
+
+    def items(self) -> Any:
+        raise RuntimeError("closed")
+
+
+@pytest.mark.parametrize(
+    ("error", "category"),
+    [
+        pytest.param(Raising(), OTHER, id="an exception that raises"),
+        pytest.param({"status": 429, "headers": Unlisted()}, LIMIT, id="headers that raise"),
+        pytest.param({"status": 429, "limit": 10**5000}, LIMIT, id="a body that cannot be written"),
+        pytest.param("retryDelay: seconds: " + "1" * 4500, OTHER, id="digits in a text"),
+        *(
+            pytest.param({"status": 429, "headers": {"Retry-After": value}}, LIMIT, id=value[:40])
+            for value in (
+                "Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+                "Mon, 01 Jan 2024 00:00:00 " + "1" * 5000,
+                "9" * 5000,
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_read_of_a_failure_says_no_time_and_raises_nothing(error: Any, category: ErrorCategory) -> None:
+    assert read_failure(error) == Failure(category, category is LIMIT, None)
