@@ -25,7 +25,7 @@ from toolrelay.formats.payloads.messages import conversation_in, find_results_in
 from toolrelay.formats.protocol import ResultNames
 from toolrelay.formats.shared.content import Media, content_of
 from toolrelay.formats.shared.plain import as_dict
-from toolrelay.models import CallKind, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
+from toolrelay.models import PLAIN_KINDS, NormalizedToolRequest, NormalizedToolResult, ProviderFormat
 from toolrelay.names import NameMap
 from toolrelay.outputs import as_base64
 from toolrelay.proxy import PendingCalls, format_calls, read_results, results_of
@@ -47,8 +47,6 @@ __all__ = ["Converted", "convert_calls", "convert_choice", "convert_results", "r
 _NOT_OWN: Final = frozenset(
     {"model", "wire_name", "item_id", "sampling", "legacy_function_call", "cancelled", "max_output_length"}
 )
-#: sorts of tools whose results are written in a way of their own
-_PLAIN: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
 
 
 class Converted(NamedTuple):
@@ -227,7 +225,7 @@ def _lost_of_result(
         yield Loss("", "success", f"it reads as a {'success' if back.success else 'failure'} there", where)
     elif (result.error, result.error_category) != (back.error, back.error_category):
         yield Loss("", "error", "what is said of the failure is not the same when it is read back", where)
-    if result.kind is not back.kind and result.kind not in _PLAIN:
+    if result.kind is not back.kind and result.kind not in PLAIN_KINDS:
         yield Loss("", "kind", f"a result of kind '{result.kind}' is one of kind '{back.kind}' there", where)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.dataclasses import dataclass
@@ -44,6 +44,10 @@ class CallKind(StrEnum):
     APPLY_PATCH = "apply_patch"
     COMPUTER = "computer"
     TOOL_SEARCH = "tool_search"
+
+
+#: the kinds that most providers answer alike; results of all others are written in a way of their own
+PLAIN_KINDS: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
 
 
 class CallStatus(StrEnum):

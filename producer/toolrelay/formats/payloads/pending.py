@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from toolrelay.formats import FORMATS
 from toolrelay.formats.protocol import FoundCall, Wire
 from toolrelay.formats.shared.results import FoundResult
 from toolrelay.formats.shared.text import as_text
-from toolrelay.models import CallKind, ProviderFormat
-
-#: kinds that are answered alike by most providers
-_PLAIN: Final = frozenset({CallKind.FUNCTION, CallKind.CUSTOM})
+from toolrelay.models import PLAIN_KINDS, ProviderFormat
 
 #: a found call and the format it was found in
 Located = tuple[FoundCall, ProviderFormat]
@@ -61,7 +57,7 @@ class Pending:
 
 def _may_answer(result: FoundResult, call: FoundCall) -> bool:
     """Whether nothing tells that this is the result of another call."""
-    is_same_kind = result.kind is call.kind or {result.kind, call.kind} <= _PLAIN
+    is_same_kind = result.kind is call.kind or {result.kind, call.kind} <= PLAIN_KINDS
     return is_same_kind and result.name in (None, "", call.name)
 
 
