@@ -149,6 +149,18 @@ def test_arguments_that_cannot_be_used_become_a_problem_that_says_where(argument
     assert raw == call.problem.raw_arguments
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [('{"\\ud800": NaN}', "NaN at /\ufffd"), ({"\ud800": float("nan")}, "a key of the object at /")],
+)
+def test_what_is_said_of_a_broken_key_can_be_written(arguments: Any, words: str) -> None:
+    call = read(arguments)
+
+    assert call.problem is not None
+    assert words in call.problem.message
+    assert type(call).model_validate_json(call.model_dump_json()).problem == call.problem
+
+
 def test_a_deep_pile_of_objects_is_a_problem_too() -> None:
     pile: Any = 1
     for _ in range(5000):

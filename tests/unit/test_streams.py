@@ -513,6 +513,25 @@ def test_partial_arguments_are_put_in_their_place(partials: list[dict[str, Any]]
     assert (arguments, problem) == (expected, None) if expected is not None else problem == "truncated"
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("$[0]", "[0] is an index into something that is not an array"),
+        ("$.a[0]", "[0] is an index into something that is not an array"),
+        ("$.a.b", "'b' is a key of something that is not an object"),
+    ],
+)
+def test_a_path_that_does_not_fit_what_came_before_is_named(path: str, words: str) -> None:
+    first, second = {"jsonPath": "$.a", "numberValue": 1}, {"jsonPath": path, "numberValue": 1}
+    stream = StreamAssembler("gemini")
+
+    calls = [*stream.feed(vertex(first, second, name="x", willContinue=True)), *stream.feed(vertex())]
+
+    (problem,) = [call.problem for call in calls]
+    assert problem is not None
+    assert problem.message.startswith(f"the call is truncated or damaged: {words}. ")
+
+
 def test_a_call_in_pieces_that_is_overtaken_was_cut_off() -> None:
     events = [vertex(name="x", willContinue=True), vertex(name="y", args={})]
 

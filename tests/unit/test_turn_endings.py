@@ -341,3 +341,31 @@ def test_a_blocked_prompt_has_no_calls_and_says_why(message: Wire) -> None:
     assert read_finish(message)[:2] == (FinishKind.CONTENT_FILTER, "SAFETY")
     other = read_finish({"promptFeedback": {"blockReason": as_enum("OTHER")}})
     assert other[:2] == (FinishKind.CONTENT_FILTER, "OTHER")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        chat("length:\ud800"),
+        {**gemini("STOP"), "promptFeedback": {"blockReason": "\ud800"}},
+        gemini("MALFORMED_FUNCTION_CALL:\ud800"),
+    ],
+    ids=["chat", "blocked", "malformed"],
+)
+def test_a_providers_word_that_is_no_whole_text_leaves_calls_that_can_be_written(message: Wire) -> None:
+    calls = read_calls(message)
+
+    assert [call.tool_name for call in calls] == ["first", "last"]
+    assert [call.problem for call in calls if call.problem and "\ud800" in call.problem.message] == []
+    assert [type(call).model_validate_json(call.model_dump_json()).problem for call in calls] == [
+        call.problem for call in calls
+    ]
+
+
+def test_what_is_said_of_a_malformed_turn_is_whole_text() -> None:
+    problem = read_finish(gemini("MALFORMED_FUNCTION_CALL:\ud800")).problem
+
+    assert problem is not None
+    assert problem.message == (
+        "the model failed to form a call (gemini: MALFORMED_FUNCTION_CALL:\ufffd); nothing was run. Ask it again."
+    )

@@ -67,7 +67,7 @@ def problem_of(kind: ProblemKind, what: str, raw: Any = None) -> CallProblem:
     return CallProblem(
         kind=kind,
         category=ErrorCategory.CANCELLED if kind is ProblemKind.CANCELLED else ErrorCategory.PARSE,
-        message=f"{what}. {_ADVICE.get(kind, '')}".rstrip(),
+        message=well_formed(f"{what}. {_ADVICE.get(kind, '')}".rstrip()),  # a provider's words may be in it
         raw_arguments=well_formed(raw) if isinstance(raw, str) else None,
     )
 

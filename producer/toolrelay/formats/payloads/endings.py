@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolrelay.errors import ErrorCategory
 from toolrelay.formats import FORMATS
+from toolrelay.formats.arguments.reading import problem_of
 from toolrelay.formats.protocol import Wire
 from toolrelay.formats.shared.finish import FinishKind, kind_of
 from toolrelay.models import CallProblem, ProblemKind, ProviderFormat
@@ -37,11 +37,8 @@ def finish_of(message: Wire, provider_format: ProviderFormat) -> Finish:
     kind = found.kind or _kind(reason, provider_format)
     if kind is not FinishKind.MALFORMED:
         return Finish(kind, reason)
-    problem = CallProblem(
-        kind=ProblemKind.INVALID_PAYLOAD,
-        category=ErrorCategory.PARSE,
-        message=f"the model failed to form a call ({provider_format}: {reason}); nothing was run. Ask it again.",
-    )
+    what = f"the model failed to form a call ({provider_format}: {reason}); nothing was run. Ask it again"
+    problem = problem_of(ProblemKind.INVALID_PAYLOAD, what)
     return Finish(kind, reason, problem, is_retryable=True)
 
 

@@ -121,11 +121,11 @@ class PartialArgs:
 def _check(holder: Any, step: Step) -> None:
     if isinstance(step, int):
         if not isinstance(holder, list):
-            raise PathFault(f"the array that holds [{step}] is none")
+            raise PathFault(f"[{step}] is an index into something that is not an array")
         if step > len(holder):
             raise PathFault(f"the value before [{step}] is missing")
     elif not isinstance(holder, dict):
-        raise PathFault(f"the object that holds {step[:80]!r} is none")
+        raise PathFault(f"{step[:80]!r} is a key of something that is not an object")
 
 
 def _steps(path: str) -> tuple[Step, ...]:
