@@ -13,6 +13,7 @@ from typing import Any
 
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS, langchain
+from toolrelay.formats.arguments.strict_json import JsonFault
 from toolrelay.formats.payloads.detect_tools import detect_tools, family_of, is_definition, parts_of
 from toolrelay.formats.payloads.likeness import likeness, may_be_definition
 from toolrelay.formats.protocol import Wire
@@ -93,7 +94,7 @@ def _export(wanted: list[tuple[ToolSpec, ExportOptions]], chosen: ProviderFormat
     arguments: dict[str, ArgumentNames] = {}
     for spec, options in wanted:
         if spec.name in arguments:
-            refused.append(ToolExportError("a tool of this name is there already", tool=spec.name))
+            refused.append(ToolExportError("another tool in the list has this name", tool=spec.name))
             continue
         try:
             tool = wire.export_tool(spec, to_wire[spec.name], options)
@@ -145,7 +146,7 @@ def convert_tools(
     losses: list[Loss] = []
     entries = _entries(tools)
     if entries is None:
-        raise InvalidToolError(f"there are no tool definitions in it: it looks like {likeness(_parsed(tools))}")
+        raise InvalidToolError(f"there are no tool definitions in it: it looks like {likeness(parsed(tools))}")
     for entry, own, found in _imported(entries, source):
         if not found:
             passed += _passed(entry, own, chosen, losses)
@@ -162,11 +163,15 @@ def _unread(one: ImportedTool) -> list[Loss]:
 
 
 def _passed(entry: Wire, source: ProviderFormat, target: ProviderFormat, losses: list[Loss]) -> list[Wire]:
-    members = {member: value for member, value in entry.items() if value is not None}
-    if family_of(source) == family_of(target):
-        copy: Wire = json_copy(members)
-        return [copy]
+    given: Iterable[tuple[Any, Any]] = entry.items()  # a caller's dict may have keys that are not text
+    members = {member: value for member, value in given if isinstance(member, str) and value is not None}
     kind = members.get("type") or ", ".join(members)
+    if family_of(source) == family_of(target):
+        try:
+            copy: Wire = json_copy(members)
+        except JsonFault as fault:
+            raise InvalidToolError(f"a tool of kind {kind!r} is not valid JSON: {fault}") from fault
+        return [copy]
     losses.append(Loss("", "tool", f"a tool of kind {kind!r} is {source.value}'s own, and left out"))
     return []
 
@@ -207,18 +212,19 @@ def _fits(entry: Wire, where: str, provider_format: ProviderFormat) -> bool:
     return bool(found) and not any(one.unread for one in found)
 
 
-def _parsed(tools: Any) -> Any:
-    if not isinstance(tools, str | bytes):
-        return tools
+def parsed(value: Any, what: str = "the definitions are") -> Any:
+    """Give the value of JSON text, anything else as it is; raises ``InvalidToolError`` for text that is no JSON."""
+    if not isinstance(value, str | bytes):
+        return value
     try:
-        return json.loads(tools)
+        return json.loads(value)
     except (ValueError, RecursionError) as exc:
-        raise InvalidToolError(f"the definitions are not valid JSON: {exc}"[:300]) from exc
+        raise InvalidToolError(f"{what} not valid JSON: {exc}"[:300]) from exc
 
 
 def _entries(tools: Any) -> list[Any] | None:
     """Give the definitions of a list, a request's body or a server's answer; ``None`` for what has none."""
-    tools = _parsed(tools)
+    tools = parsed(tools)
     if isinstance(tools, list | tuple):
         return list(tools)
     body = langchain.definition_of(tools) or as_dict(tools)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from toolrelay.choices import ChoiceMode, ToolChoice
-from toolrelay.definitions import ExportedTools, export_tools, import_tools, read_tools
+from toolrelay.definitions import ExportedTools, export_tools, import_tools, parsed, read_tools
 from toolrelay.errors import InvalidToolError, ToolChoiceError, ToolExportError, UndeclaredToolError
 from toolrelay.formats import FORMATS
 from toolrelay.formats.payloads.names import Names, decoder_of
@@ -127,7 +126,7 @@ def import_request(body: Any, provider_format: ProviderFormat | str | None = Non
 
     Raises ``InvalidToolError`` for a definition that cannot be read.
     """
-    members = as_dict(_parsed(body))
+    members = as_dict(parsed(body, "the request's body is"))
     if members is None:
         raise InvalidToolError(f"a request's body must be an object, got {type(body).__name__}")
     return ImportedRequest(import_tools(members, provider_format), choice_in(members, provider_format))
@@ -176,15 +175,6 @@ def declared_names(members: Wire, provider_format: ProviderFormat | None = None)
 
 def _spellings(name: str) -> tuple[str, str]:
     return name, name.rpartition("/")[2]  # as the tool is called, and as it is called inside its namespace
-
-
-def _parsed(body: Any) -> Any:
-    if not isinstance(body, str | bytes):
-        return body
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidToolError(f"the request's body is not valid JSON: {exc}"[:300]) from exc
 
 
 def export_tool_choice(

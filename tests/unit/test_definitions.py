@@ -32,6 +32,7 @@ from toolrelay import (
     import_tool_choice,
     import_tools,
 )
+from toolrelay.schemas._convert import convert
 from toolrelay_worker import ToolRegistry
 
 every_format = pytest.mark.parametrize("wire_format", ProviderFormat)
@@ -127,9 +128,56 @@ def test_tricky_tools_go_out_side_by_side_and_a_broken_one_takes_none_along(wire
     assert list(exported.names.tools) == [spec.name for spec in specs]
     first, second = exported.refused
     assert (first.tool, first.pointer) == ("broken", "/properties/a/$ref")
-    assert (second.tool, second.why) == (specs[0].name, "a tool of this name is there already")
+    assert (second.tool, second.why) == (specs[0].name, "another tool in the list has this name")
     with pytest.raises(ToolExportError, match="broken"):
         exported.raise_for_refused()
+
+
+@every_format
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"anyOf": [{}], "properties": {"a": {"$ref": "#/anyOf/" + "1" * 5000}}},
+        {"properties": {"a": {"$ref": "#/anyOf/01"}}, "anyOf": [{}, {}]},
+    ],
+)
+def test_a_reference_to_a_place_that_no_list_has_takes_no_tool_along(
+    wire_format: ProviderFormat, broken: dict[str, Any]
+) -> None:
+    exported = export_tools([SPEC, ToolSpec("broken", "", broken)], wire_format)
+
+    assert [list(exported.names.tools), [one.tool for one in exported.refused]] == [["find"], ["broken"]]
+    assert exported.refused[0].pointer == "/properties/a/$ref"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "multiple"),
+    [(10**400, 0.5, 10**400), (0.5, 10**400, 10**400), (1e308, 5e-324, 1e308), (6, 4, 6)],
+)
+def test_multiples_of_any_size_are_joined_exactly_where_one_says_both(first: Any, second: Any, multiple: Any) -> None:
+    schema = {"properties": {"a": {"type": "number", "multipleOf": first, "allOf": [{"multipleOf": second}]}}}
+
+    exported = export_tools([ToolSpec("x", "", schema)], "openai", strict=True).raise_for_refused()
+
+    assert exported.tools[0]["function"]["parameters"]["properties"]["a"]["multipleOf"] == multiple
+
+
+@pytest.mark.parametrize("fault", [OverflowError("too large"), ValueError("too many digits")])
+def test_a_number_that_cannot_be_counted_with_takes_no_tool_along(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fail(root: dict[str, Any], target: str) -> Any:
+        if "odd" in root["properties"]:
+            raise fault
+        return convert(root, target)
+
+    monkeypatch.setattr("toolrelay.schemas._convert.convert", fail)
+    odd = ToolSpec("odd", "", {"properties": {"odd": {"title": str(fault)}}})
+
+    exported = export_tools([odd, SPEC], "openai")
+
+    assert [one.why for one in exported.refused] == [f"the schema cannot be converted: {fault}"]
+    assert list(exported.names.tools) == ["find"]
 
 
 def test_what_a_provider_is_not_told_of_a_tool_is_reported() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolrelay import ToolSpec, convert_tools, import_tools
+from toolrelay import InvalidToolError, ToolSpec, convert_tools, import_tools
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
 ANTHROPIC = {"name": "a", "input_schema": SCHEMA}
@@ -158,6 +158,47 @@ def test_geminis_references_examples_and_fixed_nulls_are_read() -> None:
         },
         "$defs": {"P": {"type": "string"}},
     }
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "a", "parameters": SCHEMA, 1: 2},
+        {"type": "function", "function": {"name": "a", "parameters": SCHEMA, None: 2}},
+        {"name": "a", "input_schema": SCHEMA, b"x": 2},
+        {"functionDeclarations": [{"name": "a", "parameters": SCHEMA, (): 2}]},
+    ],
+)
+def test_members_whose_names_are_no_text_are_passed_over(tool: Any) -> None:
+    assert import_tools([tool]) == [ToolSpec("a", "", SCHEMA)]
+    assert convert_tools([tool], "mcp").losses == []
+
+
+def test_a_kind_of_the_providers_own_passes_without_members_whose_names_are_no_text() -> None:
+    tool: Any = {"type": "web_search", 1: 2}
+
+    assert convert_tools([tool], "openai").tools == [{"type": "web_search"}]
+    with pytest.raises(InvalidToolError, match=r"'web_search' is not valid JSON: nan at /x"):
+        convert_tools([{"type": "web_search", "x": float("nan")}], "openai")
+
+
+def test_a_name_has_to_be_whole_text_and_a_description_is_made_so() -> None:
+    with pytest.raises(InvalidToolError, match=r"tools\[0\]: the name '\\ud800' holds half of a surrogate pair"):
+        import_tools([{"name": "\ud800", "parameters": SCHEMA}])
+    tool = {"name": "a", "description": "x\ud800", "parameters": SCHEMA}
+    assert import_tools([tool]) == [ToolSpec("a", "x\ufffd", SCHEMA)]
+
+
+def test_a_number_of_gemini_that_nobody_can_read_stays_text() -> None:
+    digits = "1" * 5000
+    parameters = {"properties": {"p": {"type": "NUMBER", "enum": ["7", "1.5", digits, "nan", "-inf"]}}}
+
+    (spec,) = import_tools([{"functionDeclarations": [{"name": "a", "parameters": parameters}]}])
+
+    assert spec.input_schema["properties"]["p"]["enum"] == [7, 1.5, digits, "nan", "-inf"]
+    counted = {"type": "OBJECT", "properties": {"p": {"type": "STRING", "maxLength": digits, "minLength": "3"}}}
+    (spec,) = import_tools([{"functionDeclarations": [{"name": "a", "parameters": counted}]}])
+    assert spec.input_schema["properties"]["p"] == {"type": "string", "maxLength": digits, "minLength": 3}
 
 
 def langchain_tool(args: dict[str, Any], called_with: dict[str, Any], args_schema: Any = None) -> Any:

@@ -7,6 +7,7 @@ parameter may be called ``title`` or ``$ref``. https://json-schema.org/draft/202
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -32,6 +33,8 @@ _SAME: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "depe
 
 
 _NOTHING: Final = object()
+#: RFC 6901 has no leading zeros; Python reads no number of more than 4300 digits
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class Located(NamedTuple):
@@ -170,7 +173,7 @@ class Document:
             name = step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict) and name in node:
                 node = node[name]
-            elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            elif isinstance(node, list) and _INDEX.fullmatch(name) and int(name) < len(node):
                 node = node[int(name)]
             else:
                 return _NOTHING

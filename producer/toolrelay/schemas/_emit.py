@@ -130,10 +130,11 @@ class Emitter:
         self._losses.add(
             f"{place.pointer}/$ref",
             "$ref",
-            f"{self._dialect.title} cannot be recursive: cut where {name!r} begins anew, and open there",
+            f"{self._dialect.title} cannot be recursive: {name!r} is written one level deep; "
+            "below that any value is accepted",
         )
         kind = target.schema.get("type", "object" if "properties" in target.schema else None)
-        cut: Schema = {"description": f"Again of the form of {name}.", CUT: True}
+        cut: Schema = {"description": f"Same structure as {name}.", CUT: True}
         return {**cut, "type": kind} if isinstance(kind, str) else cut
 
     def schema(self, schema: Any, place: Place) -> Written:

@@ -7,6 +7,7 @@ Schemas inside are not merged but put side by side in an ``allOf``, which is mer
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Final
 
 from toolrelay.schemas._document import Schema
@@ -129,7 +130,7 @@ def _constants(first: Any, second: Any) -> Any:
 
 def _multiples(first: Any, second: Any) -> Any:
     larger, smaller = max(first, second), min(first, second)
-    return larger if smaller and larger % smaller == 0 else _CONFLICT
+    return larger if Fraction(larger) % Fraction(smaller) == 0 else _CONFLICT  # exact, however large
 
 
 def _named_schemas(first: Any, second: Any) -> Any:

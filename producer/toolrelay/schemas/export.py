@@ -109,3 +109,7 @@ def _converted(key: bytes, target: str) -> _Kept:
         return _Kept(marshal.dumps(json.loads(json.dumps(schema))), losses, names, form)
     except RecursionError as exc:
         raise ToolExportError("the schema is nested too deeply") from exc
+    except ToolExportError:
+        raise
+    except (ArithmeticError, ValueError) as exc:  # a number that Python cannot count with, or not write
+        raise ToolExportError(f"the schema cannot be converted: {exc}"[:300]) from exc

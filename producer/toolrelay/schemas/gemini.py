@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 from toolrelay.schemas._document import Schema, replace_subschemas
 
 _COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+#: more would be the number of nothing, and Python may refuse to read it
+_MAX_DIGITS: Final = 300
 #: members of the message as the SDK spells them
 _SPELLINGS: Final = {
     "any_of": "anyOf",
@@ -44,19 +47,22 @@ def _read(schema: Schema) -> Schema:
         if result["type"] == "type_unspecified":
             del result["type"]
     for keyword in _COUNTS:
-        if isinstance(result.get(keyword), str) and result[keyword].isdecimal():
-            result[keyword] = int(result[keyword])
+        value = result.get(keyword)
+        if isinstance(value, str) and value.isdecimal() and len(value) <= _MAX_DIGITS:
+            result[keyword] = int(value)
     if result.get("type") in ("integer", "number") and isinstance(result.get("enum"), list):
         result["enum"] = [_number(value) for value in result["enum"]]
     return _nullable(result) if result.pop("nullable", False) is True else result
 
 
 def _number(value: Any) -> Any:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > _MAX_DIGITS:
         return value
     try:
         number = float(value)
     except ValueError:
+        return value
+    if not math.isfinite(number):
         return value
     return int(value) if value.lstrip("-").isdecimal() else number
 

@@ -27,7 +27,7 @@ _MAX_ALTERNATIVES: Final = 3
 _MAX_ERRORS_AT_WORST: Final = 8192  # about a second's work
 _MOST_ALTERNATIVES: Final = 10
 _TOO_DEEP: Final = (
-    "it nests too deep, in alternatives that contain themselves, to say where; send it less deep, or mend its type"
+    "the value is nested too deeply in recursive alternatives to say where it does not fit; send it less deeply nested"
 )
 _MAX_VALUES_LENGTH: Final = 600  # of allowed values, which a model can do nothing without
 

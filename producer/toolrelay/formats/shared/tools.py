@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -9,6 +10,7 @@ from toolrelay.errors import InvalidToolError
 from toolrelay.formats.arguments.strict_json import JsonFault
 from toolrelay.formats.protocol import Wire, pick
 from toolrelay.formats.shared.plain import as_dict, json_copy
+from toolrelay.formats.shared.text import is_well_formed, well_formed
 from toolrelay.models import ToolSpec
 from toolrelay.names import ArgumentNames
 from toolrelay.schemas._losses import Loss
@@ -97,19 +99,23 @@ def imported(
     name = definition.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidToolError(f"{where}: the function has no name, or one that is not text: {name!r:.60}")
+    name = f"{namespace}/{name}" if namespace else name
+    if not is_well_formed(name):
+        raise InvalidToolError(f"{where}: the name {name[:60]!r} holds half of a surrogate pair")
     description = definition.get("description")
     strict = definition.get("strict")
+    given: Iterable[tuple[Any, Any]] = definition.items()  # a caller's dict may have keys that are not text
     members = {
         member
-        for member, value in definition.items()
-        if value is not None and (member == "_meta" or not member.startswith("_"))
+        for member, value in given
+        if isinstance(member, str) and value is not None and (member == "_meta" or not member.startswith("_"))
     }
     if "tool_type" in members:  # a ToolSpec as `toolrelay tools --json` prints it: these are the worker's own affair
         members -= _OWN
     return ImportedTool(
         ToolSpec(
-            name=f"{namespace}/{name}" if namespace else name,
-            description=description if isinstance(description, str) else "",
+            name=name,
+            description=well_formed(description) if isinstance(description, str) else "",
             input_schema=schema_of(schema, f"{where} ({name!r})") or {"type": "object", "properties": {}},
             output_schema=None if output is None else schema_of(output, f"{where} ({name!r})"),
         ),
