@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolrelay import NormalizedToolRequest, StreamAssembler, read_calls
+from toolrelay import InvalidPayloadError, NormalizedToolRequest, StreamAssembler, read_calls
 from toolrelay.proxy import format_calls
 from toolrelay.reading import read_payload
 from toolrelay.streaming import StreamingTurn
@@ -446,10 +446,11 @@ class Sender:
         assert count == 0
 
 
-def test_a_turn_that_is_empty_for_that_reason_says_so() -> None:
+def test_there_is_no_turn_for_that_reason() -> None:
     streaming = StreamingTurn(anthropic("{}"), StreamAssembler("openai"), lambda request: request, Sender())
 
-    assert list(streaming.turn) == []
+    with pytest.raises(InvalidPayloadError, match="not of 'openai'"):
+        _ = streaming.turn
     assert streaming.failure is not None
     assert "not of 'openai'" in streaming.failure
 

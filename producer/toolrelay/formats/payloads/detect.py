@@ -195,8 +195,8 @@ _PLAIN_TURNS: Final = (
     ("input", Format.OPENAI_RESPONSES),
 )
 _BY_KEY: Final[tuple[tuple[str, Format | Callable[[Wire, Any], Format | None]], ...]] = (
+    ("choices", Format.OPENAI),  # in no request's body, and what is read most
     *((key, _by_turns) for key, _ in _PLAIN_TURNS),
-    ("choices", Format.OPENAI),
     ("tool_calls", _by_tool_calls),
     ("invalid_tool_calls", Format.LANGCHAIN),
     ("function", Format.OPENAI),
