@@ -70,8 +70,8 @@ class _Signer:
         return rest if own is None else {**rest, "id": own}
 
     def _is_part_of(self, function: Wire, call: NormalizedToolRequest) -> bool:
-        identity = function.get("id")
-        known = {call.provider_call_id, call.provider_metadata.get("provider_id")} - {None}
+        identity = as_text(function.get("id"))
+        known = [one for one in (call.provider_call_id, call.provider_metadata.get("provider_id")) if one is not None]
         if identity is not None and known:
             return identity in known
         is_name = function.get("name") in self._names_of(call)

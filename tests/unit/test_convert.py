@@ -554,6 +554,21 @@ def test_what_is_no_json_is_one_typed_complaint(what: str) -> None:
     assert "JSON" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("tools", "tools[0]: a definition is an object, got list"),
+        ("choice", "not a recognised tool choice: it looks like a list: a list;"),
+        ("calls", "entry 0 of the list is of type list, no message or call;"),
+    ],
+)
+def test_lists_in_lists_are_impossible_and_said_so_in_a_line(what: str, said: str) -> None:
+    ended = run(f"convert {what} --to openai -", "[" * 500 + "]" * 500)
+
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.stderr.removeprefix("toolrelay: ").startswith(said)
+
+
 class TestExplain:
     def test_json_has_every_key_and_no_argument(self) -> None:
         ended = run(f"explain --json {PAYLOADS / 'openai_responses/server_tools_mixed.json'}")

@@ -644,6 +644,33 @@ def test_signatures_come_back_after_the_way_through_another_providers_client(
     assert restore_signatures(contents, known, names=gemini) == contents
 
 
+def test_an_id_that_is_no_text_names_no_call() -> None:
+    (call,) = read_calls({"parts": [{"functionCall": {"name": "a", "args": {}}, "thoughtSignature": "c2ln"}]})
+    kept = call.model_copy(update={"provider_metadata": {**call.provider_metadata, "provider_id": []}})
+    part = {"functionCall": {"name": "a", "args": {}, "id": []}}
+
+    for known in (call, kept):
+        (content,) = restore_signatures([{"role": "model", "parts": [part]}], [known])
+
+        assert content["parts"] == [{"functionCall": {"name": "a", "args": {}}, "thoughtSignature": "c2ln"}]
+
+
+def test_a_parameter_may_have_any_name_and_only_a_call_with_a_problem_is_written_as_a_bad_one() -> None:
+    arguments = {"raw_arguments": "x"}
+    good = NormalizedToolRequest(
+        tool_call_id=None, tool_name="a", arguments=arguments, provider_format="openai", provider_call_id="1"
+    )
+    (bad,) = read_calls({"tool_calls": [{"id": "2", "function": {"name": "b", "arguments": "[1]"}}]})
+
+    (message,) = format_calls([good, bad], "langchain")
+
+    assert message["tool_calls"] == [{"type": "tool_call", "name": "a", "args": arguments, "id": "1"}]
+    assert [(call["id"], call["args"]) for call in message["invalid_tool_calls"]] == [("2", "[1]")]
+    kept, refused = read_calls(message)
+    assert (kept.arguments, kept.problem) == (arguments, None)
+    assert refused.problem is not None
+
+
 FINISHES = [
     ({"choices": [{"finish_reason": "length", "message": {}}]}, "length", "length"),
     ({"choices": [{"finish_reason": "tool_calls", "message": {}}]}, "tool_calls", "tool_calls"),

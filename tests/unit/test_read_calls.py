@@ -12,6 +12,7 @@ from tests.unit.payloads import Slotted, load
 from toolrelay import read_calls
 from toolrelay.errors import InvalidPayloadError, UnknownProviderFormatError
 from toolrelay.models import CallKind, ProviderFormat
+from toolrelay.streams import StreamAssembler
 
 
 def function(name: Any = "x", arguments: Any = "{}", **members: Any) -> dict[str, Any]:
@@ -286,6 +287,53 @@ def test_a_call_knows_its_candidate() -> None:
     calls = read_calls({"candidates": candidates})
 
     assert [call.provider_metadata["choice"] for call in calls] == [1, 0, 2]
+
+
+def test_an_answer_in_an_answer_is_none_however_deep_it_goes() -> None:
+    message: dict[str, Any] = {"content": [{"type": "tool_use", "id": "1", "name": "a", "input": {}}]}
+    for _ in range(3000):
+        message = {"content": [], "result": message}
+
+    assert read_calls({"jsonrpc": "2.0", "id": 1, "result": message}) == []
+    assert read_calls({"jsonrpc": "2.0", "id": 1, "result": message}, "mcp") == []
+    for _ in range(3000):
+        message = message["result"]
+    assert [call.tool_name for call in read_calls({"jsonrpc": "2.0", "id": 1, "result": message})] == ["a"]
+
+
+@pytest.mark.parametrize("fault", [TypeError, ValueError, AttributeError, KeyError, RecursionError])
+def test_an_object_that_cannot_give_its_members_is_no_message(fault: type[Exception]) -> None:
+    class Broken:
+        def __init__(self) -> None:
+            self.tool_calls = [function("a")]
+
+        def model_dump(self, **_: Any) -> dict[str, Any]:
+            raise fault("a member cannot be written")
+
+    with pytest.raises(InvalidPayloadError, match="the message is of type Broken; pass the provider's response"):
+        read_calls(Broken())
+    with pytest.raises(InvalidPayloadError, match=r"entry 1 of the list is of type Broken"):
+        read_calls([chat(function("a")), Broken()])
+    (call,) = read_calls({"tool_calls": [function("a", {"b": Broken()})]})
+    assert call.problem is not None
+    assert "the value at /b is of type Broken" in call.problem.message
+
+
+def test_a_stream_whose_event_cannot_give_its_members_doubts_the_call_that_is_being_written() -> None:
+    class Broken:
+        def model_dump(self) -> dict[str, Any]:
+            raise ValueError("a member cannot be written")
+
+    def chunk(**entry: Any) -> dict[str, Any]:
+        return {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": entry}]}}]}
+
+    stream = StreamAssembler("openai")
+    given = [stream.feed(event) for event in (chunk(name="a", arguments='{"b": '), Broken(), chunk(arguments="1}"))]
+
+    (call,) = stream.close()
+    assert given == [[], [], []]
+    assert call.problem is not None
+    assert "could not be read" in call.problem.message
 
 
 def test_a_call_that_gemini_live_takes_back_must_not_run() -> None:

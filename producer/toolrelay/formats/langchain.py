@@ -43,7 +43,7 @@ from toolrelay.formats.shared.tools import (
     imported,
     schema_of,
 )
-from toolrelay.formats.shared.written import RAW, Cut, WrittenCall
+from toolrelay.formats.shared.written import Cut, WrittenCall
 from toolrelay.formats.streams.deltas import Deltas
 from toolrelay.formats.streams.drafts import Drafts
 from toolrelay.models import NormalizedToolResult, ProblemKind, ToolSpec
@@ -359,11 +359,11 @@ def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
     """Write one ``AIMessage``, as the dict that LangChain reads messages from."""
     if not calls:
         return []
-    good = [call for call in calls if RAW not in call.arguments]
-    bad = [call for call in calls if RAW in call.arguments]
-    message: Wire = {"type": "ai", "content": "", "tool_calls": [_entry(call) for call in good]}
+    good = [_entry(call) for call in calls if call.unreadable is None]
+    bad = [_invalid(call, call.unreadable) for call in calls if call.unreadable is not None]
+    message: Wire = {"type": "ai", "content": "", "tool_calls": good}
     if bad:
-        message["invalid_tool_calls"] = [_invalid(call) for call in bad]
+        message["invalid_tool_calls"] = bad
     return [message]
 
 
@@ -373,10 +373,10 @@ def _entry(call: WrittenCall) -> Wire:
     return entry if extras is None else {**entry, "extras": extras}
 
 
-def _invalid(call: WrittenCall) -> Wire:
+def _invalid(call: WrittenCall, text: str) -> Wire:
     problem = call.request.problem
     said = None if problem is None else problem.message
-    return {"type": _INVALID, "name": call.name, "args": call.arguments[RAW], "id": call.call_id, "error": said}
+    return {"type": _INVALID, "name": call.name, "args": text, "id": call.call_id, "error": said}
 
 
 def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:

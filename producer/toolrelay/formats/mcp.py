@@ -71,13 +71,18 @@ def find_calls(message: Wire) -> list[FoundCall]:
     """Read a request or a sampling answer; results, listings and other requests hold no calls."""
     result = as_dict(message.get("result"))
     if result is not None and "method" not in message:  # a client's answer, in which a sampled turn may stand
-        return find_calls(result) if "content" in result else []
-    if "content" not in message:
-        is_call = pick(message, "method", "params") is not None or is_flat_call(message, "arguments")
-        call = find_call(message) if is_call else None
-        return [] if call is None else [call]
-    calls = calls_in_content(message, _block)
-    reason = word(message, "stopReason", "stop_reason")
+        return _in_turn(result) if "content" in result else []
+    if "content" in message:
+        return _in_turn(message)
+    is_call = pick(message, "method", "params") is not None or is_flat_call(message, "arguments")
+    call = find_call(message) if is_call else None
+    return [] if call is None else [call]
+
+
+def _in_turn(turn: Wire) -> list[FoundCall]:
+    """Read a sampled turn; what looks like an answer in it is none, however deep it goes."""
+    calls = calls_in_content(turn, _block)
+    reason = word(turn, "stopReason", "stop_reason")
     if reason == "maxTokens":
         cut_off(calls, "the call is truncated: the model was stopped (maxTokens) while it wrote it")
     return calls

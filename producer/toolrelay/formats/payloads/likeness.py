@@ -36,6 +36,8 @@ def likeness(value: Any) -> str:
     'an MCP tools/call message'
     >>> likeness([]), likeness({"weather": 1})
     ('an empty list', "an object with the keys 'weather'")
+    >>> likeness([[], [[[]]]])
+    'a list: an empty list, a list'
     """
     if isinstance(value, (list, tuple)):
         return _list_likeness(value)
@@ -56,8 +58,13 @@ def likeness(value: Any) -> str:
 
 
 def _list_likeness(entries: list[Any] | tuple[Any, ...]) -> str:
-    seen = list(dict.fromkeys(likeness(entry) for entry in entries[:_KEYS_SHOWN]))
+    seen = list(dict.fromkeys(map(_entry_likeness, entries[:_KEYS_SHOWN])))
     return f"a list: {', '.join(seen)}" if seen else "an empty list"
+
+
+def _entry_likeness(entry: Any) -> str:
+    # one level: what is in a list in a list tells nothing, however deep it goes
+    return "a list" if entry and isinstance(entry, (list, tuple)) else likeness(entry)
 
 
 def _message_likeness(entry: Wire) -> str:

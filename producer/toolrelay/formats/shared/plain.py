@@ -21,11 +21,13 @@ from toolrelay.formats.arguments.strict_json import (
 from toolrelay.formats.shared.text import is_well_formed
 from toolrelay.models import ProblemKind
 
+#: what an SDK's own code raises where it cannot give its object's members
+_BROKEN: Final = (TypeError, ValueError, AttributeError, LookupError, RuntimeError)
 _NO_OBJECTS: Final = (str, bytes, bytearray, int, float, list, tuple, set, frozenset)
 
 
 def as_dict(value: Any) -> dict[str, Any] | None:
-    """Give the members of a dict, a mapping or an SDK's object; ``None`` for everything else.
+    """Give the members of a dict, a mapping or an SDK's object; ``None`` for everything else, and for a broken one.
 
     Goes one level deep: what is inside may be objects again.
     """
@@ -33,6 +35,13 @@ def as_dict(value: Any) -> dict[str, Any] | None:
         return value
     if value is None or isinstance(value, _NO_OBJECTS) or callable(value):
         return None
+    try:
+        return _members(value)
+    except _BROKEN:
+        return None
+
+
+def _members(value: Any) -> dict[str, Any] | None:
     if isinstance(value, Mapping):
         return dict(value)
     for name in ("model_dump", "to_dict"):

@@ -12,7 +12,7 @@ from toolrelay.names import NameMap
 from toolrelay.outputs import lenient_json
 
 #: stands around arguments that could not be read, where the wire wants an object
-RAW: Final = "raw_arguments"
+_RAW: Final = "raw_arguments"
 
 #: cuts a call's argument text into the pieces of a stream
 Cut = Callable[[str], list[str]]
@@ -33,6 +33,12 @@ class WrittenCall(NamedTuple):
     def text(self) -> str:
         """The arguments as JSON text."""
         return json.dumps(self.arguments, ensure_ascii=False)
+
+    @property
+    def unreadable(self) -> str | None:
+        """The arguments' text where nobody could read it: it stands in them, under a key of ours. Else ``None``."""
+        problem = self.request.problem
+        return None if problem is None or self.request.arguments else problem.raw_arguments or None
 
     @property
     def is_custom(self) -> bool:
@@ -59,10 +65,11 @@ def _written(place: int, call: NormalizedToolRequest, names: NameMap | None) -> 
     name, arguments = _wire_name(call, names), lenient_json(call.arguments)
     if names is not None and (renamed := names.arguments_of(call.tool_name)) is not None:
         arguments = renamed.encode(arguments)
-    if call.problem is not None and call.problem.raw_arguments and not arguments:
-        arguments = {RAW: call.problem.raw_arguments}
+    draft = WrittenCall(call, "", call.provider_call_id is not None, name, arguments)
+    if draft.unreadable is not None:
+        arguments = {_RAW: draft.unreadable}
     identity = call_id_of(call.provider_call_id, call.tool_call_id) or derived_id(place, name, arguments)
-    return WrittenCall(call, identity, call.provider_call_id is not None, name, arguments)
+    return draft._replace(call_id=identity, arguments=arguments)
 
 
 def _wire_name(call: NormalizedToolRequest, names: NameMap | None) -> str:
