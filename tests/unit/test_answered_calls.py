@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from toolrelay import InvalidPayloadError, NormalizedToolResult, ProviderFormat, format_results, read_calls
 from toolrelay.models import CallKind, NormalizedToolRequest
-from toolrelay.proxy import format_calls
+from toolrelay.proxy import format_calls, read_results
 
 #: our own id of a call is a hash of its plan: nothing in the message tells it
 OURS = "tc_0123456789abcdef01234567"
@@ -259,3 +261,57 @@ def test_chats_servers_have_arguments_in_many_places(key: str) -> None:
     (call,) = read_calls({"name": "f", key: {"a": 1}}, "openai")
 
     assert call.arguments == {"a": 1}
+
+
+def work_of(function: Callable[[], Any]) -> int:
+    """Count the calls of Python functions: the same on every machine."""
+    count = 0
+
+    def notice(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(notice)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def many(kind: str, number: int) -> list[dict[str, Any]]:
+    order = range(number)
+    if kind == "without ids":
+        return [*(gemini_call() for _ in order), *(gemini_answer() for _ in order)]
+    if kind == "taken back":
+        return [
+            *(rpc(at, method="tools/call", params={"name": "f", "arguments": {}}) for at in order),
+            *({"method": "notifications/cancelled", "params": {"requestId": at}} for at in order),
+        ]
+    names = ["1"] * number if kind == "one id for all" else [f"functions.f:{at}" for at in order]
+    results = [{"role": "tool", "tool_call_id": name, "content": "x"} for name in names]
+    calls = [chat(chat_call("f", id=name)) for name in names]
+    return [*calls, *(reversed(results) if kind == "the last one first" else results)]
+
+
+@pytest.mark.parametrize("kind", ["in order", "the last one first", "one id for all", "without ids", "taken back"])
+def test_a_long_conversation_costs_what_its_messages_cost(kind: str) -> None:
+    short, long = many(kind, 100), many(kind, 400)
+    assert all(call.problem is not None for call in read_calls(long))  # none is left that may run
+    assert len(read_calls(long)) == (400 if kind == "taken back" else 0)
+
+    assert work_of(lambda: read_calls(long)) < 4.5 * work_of(lambda: read_calls(short))
+
+
+def test_text_between_messages_is_passed_over_by_calls_and_results_alike() -> None:
+    answer = {"role": "tool", "tool_call_id": "1", "content": "noon"}
+    entries = ["hello", chat(chat_call("f", id="1")), "[", answer]
+
+    (result,) = read_results(entries)
+
+    assert (result.provider_call_id, result.output) == ("1", "noon")
+    assert read_calls(entries) == []
+    for read in (read_results, read_calls):
+        with pytest.raises(InvalidPayloadError, match=r"entry 1 of the list is of type int, no message or call"):
+            read(["hello", 5])

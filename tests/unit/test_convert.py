@@ -560,6 +560,7 @@ def test_what_is_no_json_is_one_typed_complaint(what: str) -> None:
         ("tools", "tools[0]: a definition is an object, got list"),
         ("choice", "not a recognised tool choice: it looks like a list: a list;"),
         ("calls", "entry 0 of the list is of type list, no message or call;"),
+        ("results", "entry 0 of the list is of type list, no message or call;"),
     ],
 )
 def test_lists_in_lists_are_impossible_and_said_so_in_a_line(what: str, said: str) -> None:

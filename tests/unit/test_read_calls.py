@@ -336,6 +336,28 @@ def test_a_stream_whose_event_cannot_give_its_members_doubts_the_call_that_is_be
     assert "could not be read" in call.problem.message
 
 
+def test_an_mcp_request_that_was_taken_back_must_not_run() -> None:
+    def request(identity: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": {"name": "a", "arguments": {}}}
+
+    def cancelled(**params: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+
+    live = {"toolCall": {"functionCalls": [{"id": 1, "name": "g"}, {"name": "h"}]}}
+    lines = [request(1), request("1"), request(2), live, cancelled(requestId=1), cancelled(), cancelled(requestId=[])]
+
+    calls = read_calls(lines)
+
+    assert [(call.tool_name, call.problem and str(call.problem.kind)) for call in calls] == [
+        ("a", "cancelled"),
+        ("a", None),
+        ("a", None),
+        ("g", None),
+        ("h", None),
+    ]
+    assert [call.provider_metadata.get("cancelled") for call in calls] == [True, None, None, None, None]
+
+
 def test_a_call_that_gemini_live_takes_back_must_not_run() -> None:
     lines = [
         {"toolCall": {"functionCalls": [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}]}},

@@ -149,6 +149,12 @@ def live_reason(message: Wire) -> str | None:
     return None if content is None else word(content, "turnCompleteReason", "turn_complete_reason")
 
 
+def cancelled_in(message: Wire) -> list[Any] | None:
+    """Give the ids of the calls that a Live message takes back; ``None`` for every other message."""
+    cancellation = as_dict(pick(message, "toolCallCancellation", "tool_call_cancellation"))
+    return None if cancellation is None else as_list(cancellation.get("ids"))
+
+
 def is_in_pieces(part: Wire) -> bool:
     """Whether this ``functionCall`` is only a piece of a call."""
     call = as_dict(pick(part, "functionCall", "function_call")) or part
@@ -199,9 +205,9 @@ class Stream:
             self._drafts.is_ended = True
 
     def _live(self, message: Wire) -> bool:
-        cancellation = as_dict(pick(message, "toolCallCancellation", "tool_call_cancellation"))
-        if cancellation is not None:
-            self._drafts.cancel(as_list(cancellation.get("ids")))
+        cancelled = cancelled_in(message)
+        if cancelled is not None:
+            self._drafts.cancel(cancelled)
             return True
         calls = self._live_calls(message)
         for item in calls:

@@ -98,6 +98,11 @@ def _result(block: Wire) -> FoundResult | None:
     )
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # what was said stands
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:
     """Read ``server_tool_use`` and ``mcp_tool_use`` blocks."""
     return None if block.get("type") == "tool_use" else served(block, "_use")

@@ -18,6 +18,7 @@ from toolrelay.formats._gemini_stream import (
     Stream,
     assembled,
     block_reason,
+    cancelled_in,
     is_in_pieces,
     live_reason,
 )
@@ -182,6 +183,11 @@ def _pictures(response: Wire) -> list[Wire]:
     parts = [part for item in as_list(response.get("parts")) if (part := as_dict(item))]
     inline = [as_dict(pick(part, "inlineData", "inline_data")) for part in parts]
     return [picture(one.get("data"), pick(one, "mimeType", "mime_type")) for one in inline if one is not None]
+
+
+def find_cancelled(message: Wire) -> list[Any]:
+    """Read a Live session's ``toolCallCancellation``."""
+    return cancelled_in(message) or []
 
 
 def find_server_call(block: Wire) -> ServerCall | None:

@@ -109,6 +109,11 @@ def _result(step: Wire) -> FoundResult | None:
     return found_result(step.get("call_id"), step.get("name"), step.get("result"), fails=fails)
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # an interaction's status tells of it
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:
     """Read any other step that is a call."""
     return None if block.get("type") == "function_call" else served(block, "_call")

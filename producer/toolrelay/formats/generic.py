@@ -51,6 +51,11 @@ def find_results(message: Wire) -> list[FoundResult]:
     return [found_result(message["tool_call_id"], message.get("name"), message.get("content"), fails=fails)]
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # nobody is there to take any back
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # nobody is there to run any
     """Find none."""
     return None

@@ -160,6 +160,11 @@ def _block_of(item: Any) -> Any:
     return picture(part["base64"], part.get("mime_type"))
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # what was said stands
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:
     """Read ``server_tool_call`` blocks, and the providers' own in the content that LangChain passes on."""
     kind = block.get("type")

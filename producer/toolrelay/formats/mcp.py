@@ -134,6 +134,14 @@ def _value(answer: Wire) -> Any:
     return {"content": content, "structuredContent": structured} if has_media else structured
 
 
+def find_cancelled(message: Wire) -> list[Any]:
+    """Read a notification that takes a request back."""
+    if message.get("method") != "notifications/cancelled":
+        return []
+    identity = (as_dict(message.get("params")) or {}).get("requestId")
+    return [] if identity is None else [identity]
+
+
 def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # a server's own calls are its own business
     """Find none."""
     return None
@@ -150,8 +158,9 @@ class Session(WholeMessages):
 
     def feed(self, event: Wire) -> None:
         """Give out the call of a request, or take one back."""
-        if event.get("method") == "notifications/cancelled":
-            self._drafts.cancel([(as_dict(event.get("params")) or {}).get("requestId")])
+        cancelled = find_cancelled(event)
+        if cancelled:
+            self._drafts.cancel(cancelled)
         else:
             super().feed(event)
 

@@ -251,6 +251,11 @@ def find_results(message: Wire) -> list[FoundResult]:
     return [found_result(identity, name, message.get("content"), fails=False, is_marked=True, metadata=metadata)]
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # what was said stands
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:  # noqa: ARG001 # Chat's servers run nothing
     """Find none."""
     return None

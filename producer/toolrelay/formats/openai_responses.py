@@ -192,6 +192,11 @@ def find_results(message: Wire) -> list[FoundResult]:
     return results_in_blocks(response, "output", outputs.result_of)
 
 
+def find_cancelled(message: Wire) -> list[Any]:  # noqa: ARG001 # what was said stands
+    """Find none."""
+    return []
+
+
 def find_server_call(block: Wire) -> ServerCall | None:
     """Read the items of tools that OpenAI runs, and its requests for approval."""
     found = served(block, "_call", "_approval_request", "program")

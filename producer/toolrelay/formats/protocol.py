@@ -108,6 +108,9 @@ class WireFormat(Protocol):
         What ``format_results`` writes is read back.
         """
 
+    def find_cancelled(self, message: Wire) -> list[Any]:
+        """Give the ids of the calls that a message takes back, in a list and in a stream alike; ``[]`` for others."""
+
     def find_server_call(self, block: Wire) -> ServerCall | None:
         """Read a message, item, block, step or part that is a call which the provider runs itself."""
 

@@ -16,9 +16,9 @@ from toolrelay.formats.payloads.pending import Located, LocatedResult, Pending, 
 from toolrelay.formats.payloads.text_calls import calls_in_text
 from toolrelay.formats.protocol import Wire, pick
 from toolrelay.formats.shared.flat import ARGUMENT_KEYS
-from toolrelay.formats.shared.plain import as_dict, as_list
+from toolrelay.formats.shared.plain import as_dict
 from toolrelay.formats.shared.results import NO_TEXT
-from toolrelay.models import ProblemKind, ProviderFormat
+from toolrelay.models import ProviderFormat
 
 _ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
 
@@ -55,9 +55,9 @@ def find_results_in(message: Any) -> list[LocatedResult]:
     """
     payload = _payload(message)
     turns = turns_of(payload) if isinstance(payload, dict) else payload
-    entries = [payload] if turns is None else turns
+    entries = _payloads([payload] if turns is None else turns)
     found: list[LocatedResult] = []
-    for result, provider_format in (one for entry in entries for one in results_in(*payload_of(entry))):
+    for result, provider_format in (one for entry in entries for one in results_in(entry, detect(entry))):
         if not result.is_remark:
             found.append((result, provider_format))
         elif found and found[-1][0].kind in NO_TEXT:
@@ -121,17 +121,16 @@ def _read_one(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *,
     if provider_format is None:
         keys = ", ".join(map(repr, list(payload)[:5])) or "none"
         raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
-    if pending.calls and FORMATS[provider_format].TRAITS.has_results_beside_calls:
+    if pending.is_waiting and FORMATS[provider_format].TRAITS.has_results_beside_calls:
         pending.answer(results_in(payload, provider_format))
 
 
 def _read_many(entries: list[Any], chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
     is_known = not entries
     for payload in _payloads(entries):
-        _cancel(pending.calls, payload)
         provider_format = _read(payload, chosen, pending, text_calls=text_calls)
         is_known = is_known or provider_format is not None
-        if provider_format is not None and pending.calls:
+        if provider_format is not None and pending.is_waiting:
             answers = results_in(payload, provider_format)
             pending.answer(answers if answers or chosen is None else results_in(payload, detect(payload)))
     if not is_known:
@@ -143,7 +142,9 @@ def _read(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, tex
     provider_format = detect(payload) if chosen is None else chosen
     if chosen is None and provider_format is ProviderFormat.UNKNOWN and not _is_something(payload):
         return None
-    calls = FORMATS[provider_format].find_calls(payload)
+    wire = FORMATS[provider_format]
+    pending.cancel(wire.find_cancelled(payload), provider_format)
+    calls = wire.find_calls(payload)
     if text_calls and not calls and provider_format is ProviderFormat.OPENAI:
         calls = calls_in_text(payload)
     if calls:
@@ -178,15 +179,3 @@ def _payloads(entries: list[Any] | tuple[Any, ...]) -> Iterator[Wire]:
             yield payload
         elif not isinstance(entry, str):  # text stands between blocks in LangChain's content
             raise InvalidPayloadError(f"entry {index} of the list is {_named(entry)}, no message or call; {_ADVICE}")
-
-
-def _cancel(found: list[Located], message: Wire) -> None:
-    """Keep calls from being run that Gemini Live took back."""
-    cancellation = as_dict(pick(message, "toolCallCancellation", "tool_call_cancellation"))
-    if cancellation is None:
-        return
-    identities = as_list(cancellation.get("ids"))
-    for call, _ in found:
-        if call.call_id in identities:
-            call.metadata["cancelled"] = True
-            call.refuse("the call was cancelled by the model", ProblemKind.CANCELLED)
