@@ -14,7 +14,7 @@ from typing import Any
 from toolrelay.errors import InvalidToolError, ToolExportError
 from toolrelay.formats import FORMATS, langchain
 from toolrelay.formats.arguments.strict_json import JsonFault
-from toolrelay.formats.payloads.detect_tools import detect_tools, family_of, is_definition, parts_of
+from toolrelay.formats.payloads.detect_tools import detect_tools, family_of, is_single_definition, parts_of
 from toolrelay.formats.payloads.likeness import likeness, may_be_definition
 from toolrelay.formats.protocol import Wire
 from toolrelay.formats.shared.plain import as_dict, as_list, json_copy
@@ -232,7 +232,7 @@ def _entries(tools: Any) -> list[Any] | None:
         raise InvalidToolError(f"the definitions must be a list or an object, got {type(tools).__name__}")
     listing = as_dict(body.get("result"))  # what an MCP server lists
     body = body if listing is None or "tools" not in listing else listing
-    if is_definition(body):
+    if is_single_definition(body):
         return [body]
     found = (wire.read_request(body).tools for wire in FORMATS.values())
     tools = next((tools for tools in found if tools is not None), None)

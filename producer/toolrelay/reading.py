@@ -13,7 +13,7 @@ from typing import Any, Literal
 from toolrelay.errors import InvalidPayloadError
 from toolrelay.formats.arguments.strict_json import bounded_integer
 from toolrelay.formats.payloads.detect import detect
-from toolrelay.formats.payloads.detect_stream import stream_of
+from toolrelay.formats.payloads.detect_stream import stream_format
 from toolrelay.formats.payloads.endings import Finish, finish_of
 from toolrelay.formats.payloads.likeness import is_said, likeness
 from toolrelay.formats.payloads.messages import conversation_in
@@ -89,7 +89,7 @@ def read_payload(text: str, provider_format: ProviderFormat | str | None = None)
     lines = EventText()
     entries = [*lines.feed(text), *lines.close()] if value is None else list(dicts_in(value))
     is_many = value is None or (value is whole and isinstance(value, list) and len(value) > 1)
-    found = stream_of(entries, is_message_possible=not is_many)
+    found = stream_format(entries, is_message_possible=not is_many)
     if found is not None:
         return _stream(text, entries, chosen or found, is_detected=chosen is None)
     if value is None:

@@ -190,8 +190,54 @@ def test_what_the_turns_end_forbids_is_a_truncated_call(message: Any, whole: lis
 
     assert whole == [call.tool_name for call in calls if call.problem is None]
     assert cut == [call.tool_name for call in calls if call.problem is not None]
-    assert all("truncated" in call.problem.message for call in calls if call.problem)
     assert {"truncated"} >= {str(call.problem.kind) for call in calls if call.problem}
+
+
+WHY = [
+    ({"content": blocks("a"), "stop_reason": "refusal"}, "was not run: the turn ended with stop_reason 'refusal'"),
+    (
+        {"content": blocks("a"), "stop_reason": "max_tokens"},
+        "may be truncated: the turn ended with stop_reason 'max_tokens'",
+    ),
+    (
+        {"output": {"message": {"content": uses("a")}}, "stopReason": "content_filtered"},
+        "was not run: the turn ended with stopReason 'content_filtered'",
+    ),
+    (
+        {"output": {"message": {"content": uses("a")}}, "stopReason": "max_tokens"},
+        "may be truncated: the turn ended with stopReason 'max_tokens'",
+    ),
+    (chat(function("a"), finish_reason="error"), "was not run: the turn ended with finish_reason 'error'"),
+    (
+        chat(function("a"), finish_reason="length"),
+        "is truncated: the model was stopped (length) while it wrote it",
+    ),
+    ({"output": items("a"), "status": "failed"}, "was not run: the turn ended with status 'failed'"),
+    (
+        {"candidates": [{"content": {"parts": parts("a")}, "finishReason": "SAFETY"}]},
+        "was not run: the turn ended with finishReason 'SAFETY'",
+    ),
+    (
+        {"steps": [{"type": "function_call", "id": "a", "name": "a", "arguments": {}}], "status": "failed"},
+        "was not run: the turn ended with status 'failed'",
+    ),
+    (
+        {"type": "ai", "tool_calls": [{"name": "a", "args": {}}], "response_metadata": {"stop_reason": "refusal"}},
+        "was not run: the turn ended with reason 'refusal'",
+    ),
+    (
+        {"content": blocks("a"), "stopReason": "maxTokens"},
+        "is truncated: the model was stopped (maxTokens) while it wrote it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "why"), WHY)
+def test_a_model_is_told_in_its_providers_word_why_its_call_was_not_run(message: Any, why: str) -> None:
+    (call,) = read_calls(message)
+
+    assert call.problem is not None
+    assert call.problem.message.startswith(f"the call {why}")
 
 
 def test_one_bad_call_costs_its_siblings_nothing() -> None:

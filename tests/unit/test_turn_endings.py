@@ -369,3 +369,39 @@ def test_what_is_said_of_a_malformed_turn_is_whole_text() -> None:
     assert problem.message == (
         "the model failed to form a call (gemini: MALFORMED_FUNCTION_CALL:\ufffd); nothing was run. Ask it again."
     )
+
+
+@pytest.mark.parametrize(
+    ("added_up", "reason", "kind"),
+    [
+        ("lengthlength", "length", "length"),
+        ("STOPSTOP", "STOP", "stop"),
+        ("stopstopstop", "stop", "stop"),
+        ("requires_actionrequires_action", "requires_action", "tool_calls"),
+        ("refusalrefusal", "refusal", "content_filter"),
+        ("pause_turnpause_turn", "pause_turn", "pause"),
+        ("tootoo", "tootoo", "unknown"),
+    ],
+)
+def test_langchains_repeated_words_are_understood_by_all_who_read_them(added_up: str, reason: str, kind: str) -> None:
+    message = {"type": "ai", "tool_calls": [], "response_metadata": {"finish_reason": added_up}}
+
+    assert read_finish(message)[:2] == (kind, reason)
+    assert read_finish({"lc": 1, "type": "constructor", "kwargs": message})[:2] == (kind, reason)
+
+
+@pytest.mark.parametrize(
+    "reason", ["tool_calls", "tool_use", "end_turn", "STOP", "completed", "requires_action", "idle"]
+)
+def test_each_models_own_word_settles_langchains_stream(reason: str) -> None:
+    chunk = {
+        "type": "AIMessageChunk",
+        "content": "",
+        "tool_call_chunks": [{"name": "f", "args": "{}", "id": "1", "index": 0}],
+        "response_metadata": {"finish_reason": reason},
+    }
+    stream = StreamAssembler("langchain")
+
+    assert outcome(stream.feed(chunk)) == (None,)
+
+    assert stream.is_ended

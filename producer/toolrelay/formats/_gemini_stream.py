@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES
 from toolrelay.formats.protocol import FoundCall, Wire, pick, word
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, why_cut, why_void, words_of
 from toolrelay.formats.shared.plain import as_dict, as_list
 from toolrelay.formats.streams.draft import Draft
 from toolrelay.formats.streams.drafts import LOST_END, Drafts, StreamFault, fault_of
@@ -19,17 +20,6 @@ from toolrelay.models import ProblemKind
 
 #: https://ai.google.dev/api/generate-content#FinishReason
 FINISHED: Final = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
-#: a limit stopped the model; behind ``CONTINUATION`` the turn can be gone on with
-CUT_OFF: Final = frozenset({"MAX_TOKENS", "CONTINUATION"})
-#: nothing may run, whoever passes the word on; here, that is so for all other words
-DISOWNED: Final = frozenset(
-    {
-        *("SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION"),
-        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_OTHER", "NO_IMAGE", "IMAGE_RECITATION", "MODEL_ARMOR"),
-        *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
-        *("MISSING_THOUGHT_SIGNATURE", "PUP_LIMITED_DISABLED"),
-    }
-)
 #: why a Live session's turn has no answer; calls came before, and stand: https://ai.google.dev/api/live
 LIVE_BLOCKED: Final = frozenset(
     {
@@ -43,6 +33,25 @@ LIVE_BLOCKED: Final = frozenset(
         "GENERATED_OTHER",
     }
 )
+WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("STOP", "NEED_MORE_INPUT"),
+    FinishKind.TOOL_CALLS: ("STOP",),
+    FinishKind.LENGTH: ("MAX_TOKENS", "CONTINUATION"),  # behind which the turn can be gone on with
+    FinishKind.CONTENT_FILTER: (
+        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"),
+        *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
+        *LIVE_BLOCKED,
+    ),
+    FinishKind.PAUSE: ("STOP",),
+    FinishKind.MALFORMED: (
+        *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
+        "MISSING_THOUGHT_SIGNATURE",
+    ),
+    FinishKind.ERROR: ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "RESPONSE_REJECTED", "MAX_REGENERATION_REACHED"),
+}
+CUT_OFF: Final = words_of(WORDS, FinishKind.LENGTH)
+#: nothing may run, whoever passes the word on; here, that is so for all other words
+DISOWNED: Final = words_of(WORDS, FinishKind.CONTENT_FILTER, FinishKind.MALFORMED, FinishKind.ERROR) - LIVE_BLOCKED
 _MAX_CANDIDATES: Final = 1000
 
 
@@ -125,10 +134,10 @@ class _Candidate:
             return
         if reason in CUT_OFF:
             calls = self.calls[-1:]
-            why = f"the call is truncated: the model was stopped ({reason}) while it wrote it"
+            why = why_cut(reason)
         else:
             calls = self.calls
-            why = f"the call is truncated or disowned: the turn ended with finishReason {reason!r}"
+            why = why_void("finishReason", reason)
         self.end(why)
         for draft in calls:
             self._drafts.disown(draft, why)
@@ -201,7 +210,7 @@ class Stream:
             self._candidate(event)
         blocked = block_reason(event)
         if blocked is not None:
-            self._drafts.refuse_all(f"the call is disowned: the prompt was blocked ({blocked})")
+            self._drafts.refuse_all(f"the call was not run: the prompt was blocked ({blocked})")
             self._drafts.is_ended = True
 
     def _live(self, message: Wire) -> bool:

@@ -66,7 +66,7 @@ def _echoes(call: WrittenCall) -> Wire:
     return found
 
 
-def stream_of(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
+def write_events(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
     """Write the events of a response that holds these calls."""
     items = [{**item_of(call), "id": _item_id(call)} for call in calls]
     response = {"object": "response", **head}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from toolrelay.formats.protocol import FoundCall, Wire, word
+from toolrelay.formats.shared.finish import why_void
 from toolrelay.formats.shared.plain import as_dict, as_list
 from toolrelay.formats.shared.text import as_text
 from toolrelay.formats.streams.draft import Draft
@@ -184,8 +185,7 @@ class Stream:
             self._drafts.model = response.get("model")
         self._recover(response)
         if status in ("failed", "cancelled"):
-            why = f"the call is truncated or disowned: the response's status is {status!r}"
-            self._drafts.refuse_all(why)
+            self._drafts.refuse_all(why_void("status", status))
         elif status == "incomplete":
             self._settle("the call is truncated: the response is incomplete")
         else:

@@ -13,7 +13,15 @@ from toolrelay.formats.protocol import FoundCall, Places, ResultNames, Traits, W
 from toolrelay.formats.shared.blocks import calls_in_content
 from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, mode_of, named_tool, read_word
 from toolrelay.formats.shared.content import Block, Text
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import (
+    FinishKind,
+    FinishWords,
+    FoundFinish,
+    why_cut,
+    why_doubtful,
+    why_void,
+    words_of,
+)
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import IdAlphabet
 from toolrelay.formats.shared.output import call_id, shown_blocks, text_of
@@ -28,18 +36,6 @@ from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_anthropic
 
-#: the turn goes on: it is sent back as it is, and nothing is run in between
-#: https://docs.claude.com/en/api/handling-stop-reasons
-PAUSED: Final = frozenset({"pause_turn", "compaction"})
-#: the model was stopped while it wrote; in a stream the calls before that are known to be whole
-CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
-#: nothing may run, whoever passes the word on; here, that is so for all but ``tool_use``
-DISOWNED: Final = frozenset({"refusal"})
-#: the API checks it on the call and on its answer
-CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_-")
-PLACES: Final = Places(
-    holders=("message", "content", "content_block", "delta"), texts=("content", "text", "thinking"), turns=("messages",)
-)
 FINISH_WORDS: Final[FinishWords] = {
     FinishKind.STOP: ("end_turn", "stop_sequence"),
     FinishKind.TOOL_CALLS: ("tool_use",),
@@ -49,6 +45,18 @@ FINISH_WORDS: Final[FinishWords] = {
     FinishKind.MALFORMED: ("end_turn",),
     FinishKind.ERROR: ("end_turn",),
 }
+#: the turn goes on: it is sent back as it is, and nothing is run in between
+#: https://docs.claude.com/en/api/handling-stop-reasons
+PAUSED: Final = words_of(FINISH_WORDS, FinishKind.PAUSE)
+#: the model was stopped while it wrote; in a stream the calls before that are known to be whole
+CUT_OFF: Final = words_of(FINISH_WORDS, FinishKind.LENGTH)
+#: nothing may run, whoever passes the word on; here, that is so for all but ``tool_use``
+DISOWNED: Final = words_of(FINISH_WORDS, FinishKind.CONTENT_FILTER)
+#: the API checks it on the call and on its answer
+CALL_IDS: Final = IdAlphabet("a-zA-Z0-9_-")
+PLACES: Final = Places(
+    holders=("message", "content", "content_block", "delta"), texts=("content", "text", "thinking"), turns=("messages",)
+)
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -71,8 +79,10 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if reason in PAUSED:
         return []
     calls = calls_in_content(message, _block)
-    if reason is not None and reason != "tool_use":
-        refuse_all(calls, f"the call is truncated or disowned: the turn ended with stop_reason {reason!r}")
+    if reason in CUT_OFF:
+        refuse_all(calls, why_doubtful("stop_reason", reason))
+    elif reason is not None and reason != "tool_use":
+        refuse_all(calls, why_void("stop_reason", reason))
     return calls
 
 
@@ -157,11 +167,11 @@ class Stream:
         if reason == "tool_use":
             self._drafts.seal_all()
         elif reason in CUT_OFF:
-            self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+            self._blocks.cut_off(why_cut(reason))
         else:
             if reason in PAUSED:
                 self._drafts.drop_open()
-            self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stop_reason {reason!r}")
+            self._drafts.refuse_all(why_void("stop_reason", reason))
         self._drafts.is_ended = True
 
     def close(self) -> None:

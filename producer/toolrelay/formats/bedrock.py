@@ -21,7 +21,15 @@ from toolrelay.formats.protocol import (
 from toolrelay.formats.shared.blocks import calls_in_content
 from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, text
 from toolrelay.formats.shared.content import Block, Text
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import (
+    FinishKind,
+    FinishWords,
+    FoundFinish,
+    why_cut,
+    why_doubtful,
+    why_void,
+    words_of,
+)
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import IdAlphabet
 from toolrelay.formats.shared.output import call_id, shown_blocks, text_of, value_of
@@ -36,9 +44,18 @@ from toolrelay.models import NormalizedToolResult, ToolSpec
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_bedrock
 
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("end_turn", "stop_sequence"),
+    FinishKind.TOOL_CALLS: ("tool_use",),
+    FinishKind.LENGTH: ("max_tokens", "model_context_window_exceeded"),
+    FinishKind.CONTENT_FILTER: ("content_filtered", "guardrail_intervened"),
+    FinishKind.PAUSE: ("end_turn",),
+    FinishKind.MALFORMED: ("end_turn", "malformed_tool_use", "malformed_model_output"),
+    FinishKind.ERROR: ("end_turn",),
+}
 #: the model was stopped by a limit; in a stream the calls before that are known to be whole
 #: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html (``stopReason``)
-CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+CUT_OFF: Final = words_of(FINISH_WORDS, FinishKind.LENGTH)
 #: nothing may run. Some of the models behind Converse stop with ``end_turn`` and mean their calls
 DISOWNED: Final = frozenset(
     {"guardrail_intervened", "content_filtered", "malformed_tool_use", "malformed_model_output"}
@@ -52,15 +69,6 @@ PLACES: Final = Places(
     texts=("text",),
     turns=("messages",),
 )
-FINISH_WORDS: Final[FinishWords] = {
-    FinishKind.STOP: ("end_turn", "stop_sequence"),
-    FinishKind.TOOL_CALLS: ("tool_use",),
-    FinishKind.LENGTH: ("max_tokens", "model_context_window_exceeded"),
-    FinishKind.CONTENT_FILTER: ("content_filtered", "guardrail_intervened"),
-    FinishKind.PAUSE: ("end_turn",),
-    FinishKind.MALFORMED: ("end_turn", "malformed_tool_use", "malformed_model_output"),
-    FinishKind.ERROR: ("end_turn",),
-}
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -76,8 +84,10 @@ def find_calls(message: Wire) -> list[FoundCall]:
     output = as_dict(message.get("output")) or message
     calls = calls_in_content(as_dict(output.get("message")) or output, _block)
     reason = word(message, "stopReason", "stop_reason")
-    if reason in DISOWNED or reason in CUT_OFF:
-        refuse_all(calls, f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
+    if reason in CUT_OFF:
+        refuse_all(calls, why_doubtful("stopReason", reason))
+    elif reason in DISOWNED:
+        refuse_all(calls, why_void("stopReason", reason))
     return calls
 
 
@@ -163,11 +173,11 @@ class Stream:
 
     def _stop(self, reason: str | None) -> None:
         if reason in CUT_OFF:
-            self._blocks.cut_off(f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+            self._blocks.cut_off(why_cut(reason))
         elif reason is None:
             self._drafts.seal_rest()
         elif reason in DISOWNED:
-            self._drafts.refuse_all(f"the call is truncated or disowned: the turn ended with stopReason {reason!r}")
+            self._drafts.refuse_all(why_void("stopReason", reason))
         else:
             self._drafts.seal_all()
         self._drafts.is_ended = True

@@ -14,7 +14,7 @@ from toolrelay.choices import ChoiceMode, ToolChoice
 from toolrelay.formats._gemini_stream import (
     CUT_OFF,
     FINISHED,
-    LIVE_BLOCKED,
+    WORDS,
     Stream,
     assembled,
     block_reason,
@@ -36,7 +36,7 @@ from toolrelay.formats.protocol import (
 )
 from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, read_word, text
 from toolrelay.formats.shared.content import Media, Text
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FoundFinish, why_cut, why_void
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.output import error_text, shown_blocks, value_of, wire_name
@@ -64,22 +64,7 @@ from toolrelay.schemas.gemini import from_gemini
 _SIGNATURE: Final = "thought_signature"
 CALL_IDS: Final = ANY_IDS
 PLACES: Final = Places(holders=("candidates", "content", "parts"), texts=("text",), turns=("contents",))
-FINISH_WORDS: Final[FinishWords] = {
-    FinishKind.STOP: ("STOP", "NEED_MORE_INPUT"),
-    FinishKind.TOOL_CALLS: ("STOP",),
-    FinishKind.LENGTH: ("MAX_TOKENS", "CONTINUATION"),
-    FinishKind.CONTENT_FILTER: (
-        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE"),
-        *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
-        *LIVE_BLOCKED,
-    ),
-    FinishKind.PAUSE: ("STOP",),
-    FinishKind.MALFORMED: (
-        *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
-        "MISSING_THOUGHT_SIGNATURE",
-    ),
-    FinishKind.ERROR: ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "RESPONSE_REJECTED", "MAX_REGENERATION_REACHED"),
-}
+FINISH_WORDS: Final = WORDS
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -135,9 +120,9 @@ def _in_candidate(candidate: Wire) -> list[FoundCall]:
     calls = _in_parts([part for part in parts if _is_call(part)])
     reason = word(candidate, "finishReason", "finish_reason")
     if reason in CUT_OFF:
-        cut_off(calls, f"the call is truncated: the model was stopped ({reason}) while it wrote it")
+        cut_off(calls, why_cut(reason))
     elif reason is not None and reason not in FINISHED:
-        refuse_all(calls, f"the call is truncated or disowned: the turn ended with finishReason {reason!r}")
+        refuse_all(calls, why_void("finishReason", reason))
     return calls
 
 
@@ -257,7 +242,8 @@ TRAITS: Final = Traits(
     result_names=ResultNames.REQUIRED,
 )
 _NO_STRICT: Final = "is strict by the request: build_request asks for its mode VALIDATED"
-_DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
+#: what holds the functions in an entry of the tools, as the wire has it and as the SDK does
+DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 _READ: Final = frozenset(
     {
         *("parameters", "parametersJsonSchema", "parameters_json_schema"),
@@ -281,7 +267,7 @@ def export_tool(spec: ToolSpec, name: str, options: ExportOptions) -> ExportedTo
 
 def import_tool(tool: Wire, where: str) -> list[ImportedTool]:
     """Read the declarations of a tool, or a single one; Google's own tools give nothing."""
-    declarations = pick(tool, *_DECLARATIONS)
+    declarations = pick(tool, *DECLARATIONS)
     if declarations is None:
         return [_declaration(tool, where)] if "name" in tool else []
     listed = [as_dict(entry) or {} for entry in as_list(declarations)]

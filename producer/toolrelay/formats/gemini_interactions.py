@@ -20,7 +20,7 @@ from toolrelay.formats.protocol import (
 )
 from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, mode_of, read_word, text
 from toolrelay.formats.shared.content import Block, Text
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish, why_void, words_of
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.output import call_id, error_text, shown_blocks, value_of, wire_name
@@ -45,19 +45,6 @@ from toolrelay.outputs import lenient_text
 from toolrelay.schemas.export import to_gemini_json_schema
 from toolrelay.schemas.gemini import from_gemini
 
-#: https://ai.google.dev/api/interactions-api (``Interaction.status``). ``idle`` says that all is done, calls wait
-FINISHED: Final = frozenset({"requires_action", "completed", "idle"})
-#: a limit stopped the model: of a request's tokens, which ``continuation_token`` goes beyond, or of the whole's budget
-CUT_OFF: Final = frozenset({"incomplete", "requires_continuation", "budget_exceeded"})
-DISOWNED: Final = frozenset({"failed", "cancelled"})
-#: what is there may not be whole, and will be read again
-GOING_ON: Final = frozenset({"queued", "in_progress"})
-CALL_IDS: Final = ANY_IDS
-PLACES: Final = Places(
-    holders=("interaction", "steps", "step", "content", "delta"),
-    texts=("content", "text", "thinking", "summary"),
-    turns=("input",),
-)
 FINISH_WORDS: Final[FinishWords] = {
     FinishKind.STOP: ("completed", "idle"),
     FinishKind.TOOL_CALLS: ("requires_action",),
@@ -67,6 +54,19 @@ FINISH_WORDS: Final[FinishWords] = {
     FinishKind.ERROR: ("failed", "cancelled"),
     FinishKind.MALFORMED: ("failed",),
 }
+#: https://ai.google.dev/api/interactions-api (``Interaction.status``). ``idle`` says that all is done, calls wait
+FINISHED: Final = words_of(FINISH_WORDS, FinishKind.STOP, FinishKind.TOOL_CALLS)
+#: a limit stopped the model: of a request's tokens, which ``continuation_token`` goes beyond, or of the whole's budget
+CUT_OFF: Final = words_of(FINISH_WORDS, FinishKind.LENGTH)
+DISOWNED: Final = words_of(FINISH_WORDS, FinishKind.ERROR)
+#: what is there may not be whole, and will be read again
+GOING_ON: Final = frozenset({"queued", "in_progress"})
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("interaction", "steps", "step", "content", "delta"),
+    texts=("content", "text", "thinking", "summary"),
+    turns=("input",),
+)
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -87,7 +87,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     if status in CUT_OFF:
         cut_off(calls, _cut(status))
     elif status in DISOWNED:
-        refuse_all(calls, f"the call is truncated or disowned: the interaction's status is {status!r}")
+        refuse_all(calls, why_void("status", status))
     elif status in GOING_ON:
         refuse_all(calls, f"the call may be truncated: the interaction goes on, its status is {status!r}")
     return calls
@@ -159,7 +159,7 @@ class Stream:
         elif status in CUT_OFF:
             self._blocks.cut_off(_cut(status))
         elif status in DISOWNED:
-            self._drafts.refuse_all(f"the call is truncated or disowned: the interaction's status is {status!r}")
+            self._drafts.refuse_all(why_void("status", status))
         else:
             return  # it is still going on
         self._drafts.is_ended = True

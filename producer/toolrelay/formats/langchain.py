@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolrelay.choices import ToolChoice
-from toolrelay.formats import _gemini_stream, anthropic, bedrock, gemini_interactions, openai_chat, openai_responses
+from toolrelay.formats import (
+    _gemini_stream,
+    anthropic,
+    bedrock,
+    gemini_interactions,
+    openai_chat,
+    openai_responses,
+)
 from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES
 from toolrelay.formats.protocol import (
     FoundCall,
@@ -26,7 +33,7 @@ from toolrelay.formats.protocol import (
 )
 from toolrelay.formats.shared.choices import Encode, WireChoice
 from toolrelay.formats.shared.content import Block, Text
-from toolrelay.formats.shared.finish import FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish, why_cut, why_void, words_of
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.output import call_id, shown_blocks, text_of, wire_name
@@ -53,9 +60,18 @@ from toolrelay.schemas.export import to_openai
 #: where a message's metadata has the provider's word, by LangChain's integrations: OpenAI, Mistral and Google;
 #: Anthropic; Ollama; Bedrock Converse; OpenAI Responses
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
+#: the words of whatever models stand behind
+_MODELS_WORDS: Final = (
+    openai_chat.FINISH_WORDS,
+    anthropic.FINISH_WORDS,
+    bedrock.FINISH_WORDS,
+    _gemini_stream.WORDS,
+    openai_responses.FINISH_WORDS,
+    gemini_interactions.FINISH_WORDS,
+)
 #: how providers say that the model was done; other words stand for themselves, and nothing is settled by them
-_FINISHED: Final = frozenset(
-    {"tool_calls", "tool_use", "stop", "STOP", "end_turn", "stop_sequence", "function_call", "completed"}
+_FINISHED: Final = frozenset[str]().union(
+    *(words_of(words, FinishKind.STOP, FinishKind.TOOL_CALLS) for words in _MODELS_WORDS)
 )
 #: the provider's own format says why
 _CUT_OFF: Final = (
@@ -106,9 +122,9 @@ def find_calls(message: Wire) -> list[FoundCall]:
         return _in_chunks(message)  # its tool_calls hold what LangChain made of text that may not be whole
     calls = _listed(message) or _in_blocks(message) or _raw(message)
     if reason in _DISOWNED:
-        refuse_all(calls, _void(reason))
+        refuse_all(calls, why_void("reason", reason))
     elif reason in _CUT_OFF:
-        cut_off(calls, _cut(reason))
+        cut_off(calls, why_cut(reason))
     return calls
 
 
@@ -119,14 +135,6 @@ def _reason_of(message: Wire) -> str | None:
     bare = reason.partition(":")[0]
     once = bare[: (bare + bare).find(bare, 1)]  # chunks that are added up repeat the word: "STOPSTOP"
     return once if once in _KNOWN else reason
-
-
-def _cut(reason: str | None) -> str:
-    return f"the call is truncated: the model was stopped ({reason}) while it wrote it"
-
-
-def _void(reason: str | None) -> str:
-    return f"the call is truncated or disowned: the turn ended with {reason!r}"
 
 
 def _in_chunks(message: Wire) -> list[FoundCall]:
@@ -173,7 +181,7 @@ def find_server_call(block: Wire) -> ServerCall | None:
 
 def find_finish(message: Wire) -> FoundFinish | None:
     """Read what the model said to LangChain."""
-    reason = word(as_dict(_unwrapped(message).get("response_metadata")) or {}, *_REASONS)
+    reason = _reason_of(_unwrapped(message))
     return None if reason is None else FoundFinish(reason)
 
 
@@ -240,11 +248,11 @@ class Stream:
     def _end(self, reason: str | None, *, is_last: bool) -> None:
         if reason in _PAUSED:
             self._drafts.drop_open()
-            self._drafts.refuse_all(_void(reason))
+            self._drafts.refuse_all(why_void("reason", reason))
         elif reason in _DISOWNED:
-            self._drafts.refuse_all(_void(reason))
+            self._drafts.refuse_all(why_void("reason", reason))
         elif reason in _CUT_OFF:
-            self._deltas.settle(_cut(reason))
+            self._deltas.settle(why_cut(reason))
         elif is_last or reason in _FINISHED:
             self._deltas.settle()
         else:

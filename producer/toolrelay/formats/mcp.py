@@ -23,7 +23,7 @@ from toolrelay.formats.protocol import (
 from toolrelay.formats.shared.blocks import calls_in_content
 from toolrelay.formats.shared.choices import Encode, WireChoice, inside_of, mode_of
 from toolrelay.formats.shared.content import Media, as_block, content_of
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish, why_cut, words_of
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.output import call_id, text_of, value_of
@@ -51,6 +51,7 @@ FINISH_WORDS: Final[FinishWords] = {
     FinishKind.MALFORMED: ("endTurn",),
     FinishKind.ERROR: ("endTurn",),
 }
+CUT_OFF: Final = words_of(FINISH_WORDS, FinishKind.LENGTH)
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -83,8 +84,8 @@ def _in_turn(turn: Wire) -> list[FoundCall]:
     """Read a sampled turn; what looks like an answer in it is none, however deep it goes."""
     calls = calls_in_content(turn, _block)
     reason = word(turn, "stopReason", "stop_reason")
-    if reason == "maxTokens":
-        cut_off(calls, "the call is truncated: the model was stopped (maxTokens) while it wrote it")
+    if reason in CUT_OFF:
+        cut_off(calls, why_cut(reason))
     return calls
 
 

@@ -24,7 +24,7 @@ from toolrelay.formats.protocol import (
 )
 from toolrelay.formats.shared import choices as wire_choices
 from toolrelay.formats.shared.choices import Encode, WireChoice
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish, why_cut, why_void, words_of
 from toolrelay.formats.shared.flat import ARGUMENT_KEYS, is_definition, is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.output import call_id, flagless_text, wire_name
@@ -47,9 +47,21 @@ from toolrelay.models import CallKind, NormalizedToolResult, ProblemKind, ToolSp
 from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
+FINISH_WORDS: Final[FinishWords] = {
+    FinishKind.STOP: ("stop",),
+    FinishKind.TOOL_CALLS: ("tool_calls", "function_call"),
+    FinishKind.LENGTH: ("length", "max_tokens", "model_length"),
+    FinishKind.CONTENT_FILTER: ("content_filter",),
+    FinishKind.PAUSE: ("stop",),
+    FinishKind.MALFORMED: ("stop", "function_call_filter"),
+    FinishKind.ERROR: (
+        *("stop", "error", "cancelled", "canceled", "abort", "aborted"),
+        "insufficient_system_resource",
+    ),
+}
 #: the model was stopped by a limit or a filter: what it wrote last may not be whole
 #: https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices (``model_length`` is Mistral's)
-CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "content_filter"})
+CUT_OFF: Final = words_of(FINISH_WORDS, FinishKind.LENGTH, FinishKind.CONTENT_FILTER)
 #: the turn failed: nothing of it may run. ``error`` is said by OpenRouter and Mistral, ``insufficient_system_resource``
 #: by DeepSeek, ``abort`` by vLLM and SGLang, ``function_call_filter`` by Gemini's service in OpenAI's form
 #: https://openrouter.ai/docs/api-reference/errors, https://docs.mistral.ai/api,
@@ -68,18 +80,6 @@ PLACES: Final = Places(
     texts=("content", "text", "thinking", "reasoning", "reasoning_content", "refusal"),
     turns=("messages",),
 )
-FINISH_WORDS: Final[FinishWords] = {
-    FinishKind.STOP: ("stop",),
-    FinishKind.TOOL_CALLS: ("tool_calls", "function_call"),
-    FinishKind.LENGTH: ("length", "max_tokens", "model_length"),
-    FinishKind.CONTENT_FILTER: ("content_filter",),
-    FinishKind.PAUSE: ("stop",),
-    FinishKind.MALFORMED: ("stop", "function_call_filter"),
-    FinishKind.ERROR: (
-        *("stop", "error", "cancelled", "canceled", "abort", "aborted"),
-        "insufficient_system_resource",
-    ),
-}
 _FUNCTION: Final = CallKind.FUNCTION  # a name of the module is found sooner than a member of an enum
 #: nobody asks for more alternatives; a stream that goes on numbering them is broken or malicious
 MAX_CHOICES: Final = 1000
@@ -180,23 +180,23 @@ def _in_choice(choice: Wire) -> list[FoundCall]:
 
 def judge(calls: list[FoundCall], reason: str | None) -> None:
     """Refuse the calls of a choice that the end of its turn forbids to run."""
-    void, cut = why_void(reason), why_cut(reason)
+    void, cut = void_by(reason), cut_by(reason)
     if void is not None:
         refuse_all(calls, void)
     elif cut is not None:
         cut_off(calls, cut)
 
 
-def why_cut(reason: str | None) -> str | None:
+def cut_by(reason: str | None) -> str | None:
     """Say why what was written last may not be whole; ``None`` if it is."""
     is_cut = reason is not None and _bare(reason) in CUT_OFF
-    return f"the call is truncated: the model was stopped ({reason}) while it wrote it" if is_cut else None
+    return why_cut(reason) if is_cut else None
 
 
-def why_void(reason: str | None) -> str | None:
+def void_by(reason: str | None) -> str | None:
     """Say why nothing of the turn may run; ``None`` if it may."""
     is_void = reason is not None and _bare(reason) in DISOWNED
-    return f"the call is truncated or disowned: the turn ended with finish_reason {reason!r}" if is_void else None
+    return why_void("finish_reason", reason) if is_void else None
 
 
 def _bare(reason: str) -> str:
@@ -316,9 +316,9 @@ class Stream:
         if choice.get("error"):
             self._drafts.fail(fault_of(choice, as_dict(choice["error"])))
         elif reason:
-            void = why_void(reason)
+            void = void_by(reason)
             if void is None:
-                deltas.settle(why_cut(reason))
+                deltas.settle(cut_by(reason))
             else:
                 deltas.refuse(void)
             self._drafts.is_ended = True
@@ -363,7 +363,7 @@ class Stream:
         for call in calls:
             self._drafts.whole(call)
         reason = word(event, "done_reason")
-        void, cut = why_void(reason), why_cut(reason)
+        void, cut = void_by(reason), cut_by(reason)
         if void is not None:
             self._drafts.refuse_all(void)
         elif cut is not None and not calls:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from toolrelay.choices import ToolChoice
 from toolrelay.formats import _responses_outputs as outputs
 from toolrelay.formats import openai_chat
-from toolrelay.formats._responses_calls import item_of, stream_of
+from toolrelay.formats._responses_calls import item_of, write_events
 from toolrelay.formats._responses_stream import Stream
 from toolrelay.formats.protocol import (
     FoundCall,
@@ -29,7 +29,7 @@ from toolrelay.formats.protocol import (
 )
 from toolrelay.formats.shared import choices as wire_choices
 from toolrelay.formats.shared.choices import Encode, WireChoice
-from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish
+from toolrelay.formats.shared.finish import FinishKind, FinishWords, FoundFinish, why_void, words_of
 from toolrelay.formats.shared.flat import is_flat_call
 from toolrelay.formats.shared.ids import ANY_IDS
 from toolrelay.formats.shared.plain import as_dict, as_list
@@ -53,14 +53,6 @@ from toolrelay.names import Alphabet
 from toolrelay.schemas.export import to_openai
 
 #: https://platform.openai.com/docs/api-reference/responses/object#responses/object-status
-CUT_OFF: Final = frozenset({"incomplete"})
-DISOWNED: Final = frozenset({"failed", "cancelled"})
-CALL_IDS: Final = ANY_IDS
-PLACES: Final = Places(
-    holders=("response", "output", "item", "message", "content"),
-    texts=("content", "text", "refusal", "summary"),
-    turns=("input",),
-)
 FINISH_WORDS: Final[FinishWords] = {
     FinishKind.STOP: ("completed",),
     FinishKind.TOOL_CALLS: ("completed",),
@@ -70,6 +62,15 @@ FINISH_WORDS: Final[FinishWords] = {
     FinishKind.ERROR: ("failed", "cancelled"),
     FinishKind.MALFORMED: ("failed",),
 }
+#: a status: ``max_output_tokens`` is only a reason beside it
+CUT_OFF: Final = frozenset({"incomplete"})
+DISOWNED: Final = words_of(FINISH_WORDS, FinishKind.ERROR)
+CALL_IDS: Final = ANY_IDS
+PLACES: Final = Places(
+    holders=("response", "output", "item", "message", "content"),
+    texts=("content", "text", "refusal", "summary"),
+    turns=("input",),
+)
 
 
 def find_call(payload: Wire) -> FoundCall | None:
@@ -180,7 +181,7 @@ def find_calls(message: Wire) -> list[FoundCall]:
     calls = [call for item in items if "type" in item and (call := find_call(item)) is not None]
     status = word(response, "status")
     if status in DISOWNED:
-        refuse_all(calls, f"the call is truncated or disowned: the response's status is {status!r}")
+        refuse_all(calls, why_void("status", status))
     elif status in CUT_OFF and calls and calls[-1].raw is items[-1] and items[-1].get("status") is None:
         cut_off(calls, "the call is truncated: the response is incomplete")
     return calls
@@ -293,4 +294,4 @@ def write_calls(calls: Sequence[WrittenCall]) -> list[Wire]:
 
 def write_stream(calls: Sequence[WrittenCall], cut: Cut, head: Wire) -> list[Wire]:
     """Write ``response.*`` events, numbered from 0."""
-    return stream_of(calls, cut, head)
+    return write_events(calls, cut, head)

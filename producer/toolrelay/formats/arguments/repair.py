@@ -1,7 +1,7 @@
 """Arguments that are almost JSON: how they are written may be put right, what they say may not be changed.
 
 ``json-repair`` proposes a reading; it is taken only if every character of the text is accounted for by it (see
-``_witness``). Text that ends in the middle is never completed: half an amount is a wrong amount.
+``witness``). Text that ends in the middle is never completed: half an amount is a wrong amount.
 """
 
 from __future__ import annotations

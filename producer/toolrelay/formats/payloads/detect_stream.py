@@ -24,7 +24,7 @@ _FIRST: Final = 10
 _SILENT: Final = ("ping", "error", "usage", "usageMetadata", "usage_metadata")
 
 
-def stream_of(events: Sequence[Wire], *, is_message_possible: bool) -> Format | None:
+def stream_format(events: Sequence[Wire], *, is_message_possible: bool) -> Format | None:
     """Say whose stream these are; ``None`` for what is none.
 
     Some providers stream what a message may look like as well: where that is possible, it is no stream.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from toolrelay.formats.gemini import DECLARATIONS
 from toolrelay.formats.protocol import Wire, pick
 from toolrelay.formats.shared.plain import as_dict, as_list
 from toolrelay.models import ProviderFormat as Format
@@ -31,7 +32,6 @@ _OF_DECLARATIONS: Final = frozenset(
         *("response", "behavior"),
     }
 )
-_DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 
 #: kinds that one provider alone defines (openai ``responses.ToolParam``, google-genai ``interactions.Tool``)
 _KINDS: Final[dict[str, Format]] = {
@@ -114,9 +114,9 @@ def _is_upper_case(schema: Any) -> bool:
 
 def parts_of(tool: Wire) -> list[Wire]:
     """Give an entry as several, where it holds functions and what the provider runs itself: Gemini's, a namespace."""
-    if pick(tool, *_DECLARATIONS) is not None:
-        functions = {key: value for key, value in tool.items() if key in _DECLARATIONS}
-        others = {key: value for key, value in tool.items() if key not in _DECLARATIONS and value is not None}
+    if pick(tool, *DECLARATIONS) is not None:
+        functions = {key: value for key, value in tool.items() if key in DECLARATIONS}
+        others = {key: value for key, value in tool.items() if key not in DECLARATIONS and value is not None}
         return [functions, others] if others else [tool]
     if tool.get("type") == "namespace":
         inside = [as_dict(entry) or {} for entry in as_list(tool.get("tools"))]
@@ -126,7 +126,7 @@ def parts_of(tool: Wire) -> list[Wire]:
     return [tool]
 
 
-def is_definition(members: Wire) -> bool:
+def is_single_definition(members: Wire) -> bool:
     """Whether this is a definition by itself, and not the body of a request, which has neither name nor type."""
     return any(key in members for key in ("name", "type", *_WRAPPERS, *(key for key, _ in _BY_KEY)))
 

@@ -27,7 +27,7 @@ class ToolName(NamedTuple):
 
 
 @runtime_checkable
-class NameMap(Protocol):
+class NameSource(Protocol):
     """Whatever knows the tools' names. ``ExportedTools.names`` is a mapping, and knows the parameters' as well."""
 
     def decode(self, wire_name: str, /) -> str | None:
@@ -35,7 +35,7 @@ class NameMap(Protocol):
 
 
 #: a map from wire names to tool names
-Names = Mapping[str, str] | NameMap
+Names = Mapping[str, str] | NameSource
 Decode = Callable[[str], ToolName]
 
 
@@ -63,7 +63,7 @@ def _as_they_are(_: str) -> None:
     return None
 
 
-def _asking(names: NameMap) -> Callable[[str], str | None]:
+def _asking(names: NameSource) -> Callable[[str], str | None]:
     def lookup(wire_name: str) -> str | None:
         try:
             name = names.decode(wire_name)

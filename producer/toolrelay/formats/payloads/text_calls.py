@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-from toolrelay.formats.openai_chat import why_cut, why_void
+from toolrelay.formats.openai_chat import cut_by, void_by
 from toolrelay.formats.protocol import FoundCall, Wire, refuse_all, word
 from toolrelay.formats.shared.plain import as_dict, as_list
 from toolrelay.formats.shared.text import size_in_bytes
@@ -82,7 +82,7 @@ def _reason_of(choice: Wire) -> str | None:
 
 def _calls_of(text: str, reason: str | None, *, is_lost: bool = False) -> list[FoundCall]:
     found = split_text(text)
-    cut, void = LOST_END if is_lost else why_cut(reason), why_void(reason)
+    cut, void = LOST_END if is_lost else cut_by(reason), void_by(reason)
     if void is not None:
         refuse_all(found.calls, void)
     elif found.is_open and cut is not None:

@@ -37,6 +37,38 @@ class FoundFinish(NamedTuple):
     """What it means where the place it stands in says so; ``None`` leaves it to the format's words."""
 
 
+def words_of(words: FinishWords, *kinds: FinishKind) -> frozenset[str]:
+    """Give a provider's words for these kinds."""
+    return frozenset(word for kind in kinds for word in words.get(kind, ()))
+
+
+def why_void(field: str, reason: str | None) -> str:
+    """Say why a call must not run that a turn with this end holds; ``field`` is where the provider says how it ended.
+
+    >>> why_void("stop_reason", "refusal")
+    "the call was not run: the turn ended with stop_reason 'refusal'"
+    """
+    return f"the call was not run: the turn ended with {field} {reason!r}"
+
+
+def why_doubtful(field: str, reason: str | None) -> str:
+    """Say why none of a turn's calls may run where a limit stopped the model, and nothing tells which it had ended.
+
+    >>> why_doubtful("stop_reason", "max_tokens")
+    "the call may be truncated: the turn ended with stop_reason 'max_tokens'"
+    """
+    return f"the call may be truncated: the turn ended with {field} {reason!r}"
+
+
+def why_cut(reason: str | None) -> str:
+    """Say why a call must not run that the model could not end.
+
+    >>> why_cut("max_tokens")
+    'the call is truncated: the model was stopped (max_tokens) while it wrote it'
+    """
+    return f"the call is truncated: the model was stopped ({reason}) while it wrote it"
+
+
 def kind_of(reason: str, words: FinishWords) -> FinishKind | None:
     """Give the kind that a provider's word stands for; ``None`` for a word that it does not use."""
     return next((kind for kind, spelled in words.items() if reason in spelled), None)

@@ -211,7 +211,7 @@ class Drafts:
         """End the stream: no call of it counts any more."""
         if self.failure is None:
             self.failure = why
-            self.refuse_all(f"the call is disowned: {why}")
+            self.refuse_all(f"the call was not run: {why}")
 
     def forget_given(self) -> None:
         """Let go of the older half of the calls that were given out: a session may last for days."""
