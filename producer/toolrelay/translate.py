@@ -23,6 +23,7 @@ from toolrelay.formats.payloads.pending import Located
 from toolrelay.formats.shared.content import failure_in
 from toolrelay.formats.shared.limits import limited
 from toolrelay.formats.shared.output import settled
+from toolrelay.formats.shared.text import as_text
 from toolrelay.models import NormalizedToolRequest, NormalizedToolResult, ProblemKind, ProviderFormat
 
 _ERRORS: dict[ProblemKind, type[InvalidCallError]] = {
@@ -68,7 +69,7 @@ def read_call(
     chosen = detect(payload) if provider_format is None else format_named(provider_format)
     call = FORMATS[chosen].find_call(payload)
     if call is None:
-        kind = payload.get("type")
+        kind = as_text(payload.get("type"))
         raise InvalidPayloadError(f"the payload, of type {kind!r}, is not a call that the client runs")
     return request_of(call, chosen, max_arguments_bytes=max_arguments_bytes)
 

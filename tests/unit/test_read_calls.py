@@ -13,6 +13,7 @@ from toolrelay import read_calls
 from toolrelay.errors import InvalidPayloadError, UnknownProviderFormatError
 from toolrelay.models import CallKind, ProviderFormat
 from toolrelay.streams import StreamAssembler
+from toolrelay.translate import read_call
 
 
 def function(name: Any = "x", arguments: Any = "{}", **members: Any) -> dict[str, Any]:
@@ -333,6 +334,15 @@ def test_a_call_knows_its_candidate() -> None:
     calls = read_calls({"candidates": candidates})
 
     assert [call.provider_metadata["choice"] for call in calls] == [1, 0, 2]
+
+
+def test_a_type_that_is_no_text_is_said_in_a_line_however_deep_it_goes() -> None:
+    kind: list[Any] = []
+    for _ in range(3000):
+        kind = [kind]
+
+    with pytest.raises(InvalidPayloadError, match="the payload, of type None, is not a call that the client runs"):
+        read_call({"type": kind, "name": "a", "input": {}}, "anthropic")
 
 
 def test_an_answer_in_an_answer_is_none_however_deep_it_goes() -> None:
