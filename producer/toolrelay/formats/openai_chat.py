@@ -140,9 +140,9 @@ def find_calls(message: Wire) -> list[FoundCall]:
     choices = message.get("choices")
     if choices is None:
         return _in_choice(message)
-    listed = as_list(choices)
+    listed = choices if type(choices) is list else as_list(choices)
     if len(listed) == 1:
-        choice = as_dict(listed[0])
+        choice = listed[0] if type(listed[0]) is dict else as_dict(listed[0])
         found = [] if choice is None else _in_choice(choice)
     else:
         found = _in_choices(listed)
@@ -168,7 +168,9 @@ def _number(calls: list[FoundCall], index: Any) -> None:
 
 
 def _in_choice(choice: Wire) -> list[FoundCall]:
-    message = as_dict(choice.get("message"))
+    message = choice.get("message")
+    if type(message) is not dict:
+        message = as_dict(message)
     calls = _in_message(choice if message is None else message)
     reason = choice.get("finish_reason")
     if reason not in _USUAL:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from toolrelay.errors import ErrorCategory
 from toolrelay.formats.arguments.reading import MAX_ARGUMENTS_BYTES, Arguments, problem_of, read_arguments
+from toolrelay.formats.arguments.strict_json import plain_object
 from toolrelay.formats.payloads.names import Decode
 from toolrelay.formats.protocol import FoundCall
 from toolrelay.formats.shared.text import as_text
@@ -25,7 +26,11 @@ def request_of(
     sequence: int | None = None,
 ) -> NormalizedToolRequest:
     """Make the request of a found call; what keeps it from being run stands in ``problem``."""
-    values, repairs, problem = _arguments_of(call, max_arguments_bytes)
+    values = _usual_arguments(call, max_arguments_bytes)
+    repairs: tuple[Repair, ...] = ()
+    problem = None
+    if values is None:
+        values, repairs, problem = _arguments_of(call, max_arguments_bytes)
     wire_name = as_text(call.name) if isinstance(call.name, str) else None
     name = wire_name or ""
     metadata = _metadata_of(call)
@@ -95,6 +100,14 @@ def _metadata_of(call: FoundCall) -> dict[str, Any]:
             return {"model": model}
     plain: dict[str, Any] = lenient_json(metadata)
     return plain
+
+
+def _usual_arguments(call: FoundCall, max_bytes: int) -> dict[str, Any] | None:
+    """Read the text of one JSON object, as nearly all arguments are; ``None`` for what wants a closer look."""
+    text = call.arguments
+    if type(text) is not str or len(text) > max_bytes or call.refusal is not None or call.kind is _CUSTOM:
+        return None
+    return plain_object(text)
 
 
 def _arguments_of(call: FoundCall, max_bytes: int) -> Arguments:

@@ -14,12 +14,13 @@ from toolrelay.formats.payloads.bodies import turns_of
 from toolrelay.formats.payloads.detect import detect
 from toolrelay.formats.payloads.pending import Located, LocatedResult, Pending, results_in
 from toolrelay.formats.payloads.text_calls import calls_in_text
-from toolrelay.formats.protocol import Wire, pick
+from toolrelay.formats.protocol import FoundCall, Wire, pick
 from toolrelay.formats.shared.flat import ARGUMENT_KEYS
 from toolrelay.formats.shared.plain import as_dict
 from toolrelay.formats.shared.results import NO_TEXT
 from toolrelay.models import ProviderFormat
 
+_UNKNOWN: Final = ProviderFormat.UNKNOWN  # a name of the module is found sooner than a member of an enum
 _ADVICE: Final = "pass the provider's response: its object, its dict or its JSON text"
 
 
@@ -34,13 +35,18 @@ def find_in(
     Raises ``InvalidPayloadError`` for what is no message of any format, and for a message of another format than
     ``chosen``: it has calls, and none in that one.
     """
-    pending = Pending()
     payload = message if type(message) is dict else _payload(message)
     turns = turns_of(payload) if isinstance(payload, dict) else payload
-    if turns is not None:
-        _read_many(turns, chosen, pending, text_calls=text_calls)
-    elif isinstance(payload, dict):
-        _read_one(payload, chosen, pending, text_calls=text_calls)
+    if turns is None and isinstance(payload, dict):
+        calls, found_in = _calls_in(payload, chosen, text_calls=text_calls)
+        if calls and not FORMATS[found_in].TRAITS.has_results_beside_calls:
+            return [(call, found_in) for call in calls]  # one message, as nearly always
+        pending = Pending()
+        pending.add(calls, found_in)
+        if calls:
+            pending.answer(results_in(payload, found_in))
+    else:
+        pending = _read_many(turns or [], chosen, text_calls=text_calls)
     if chosen is not None and not pending.has_calls:
         _refuse_other_format(payload, chosen)
     if answered is not None:
@@ -116,35 +122,45 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     raise InvalidPayloadError(f"the message is JSON, but {_named(value)}, not an object or an array; {_ADVICE}")
 
 
-def _read_one(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
-    provider_format = _read(payload, chosen, pending, text_calls=text_calls)
-    if provider_format is None:
-        keys = ", ".join(map(repr, list(payload)[:5])) or "none"
-        raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
-    if pending.is_waiting and FORMATS[provider_format].TRAITS.has_results_beside_calls:
-        pending.answer(results_in(payload, provider_format))
-
-
-def _read_many(entries: list[Any], chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> None:
+def _read_many(entries: list[Any], chosen: ProviderFormat | None, *, text_calls: bool) -> Pending:
+    pending = Pending()
     is_known = not entries
     for payload in _payloads(entries):
-        provider_format = _read(payload, chosen, pending, text_calls=text_calls)
-        is_known = is_known or provider_format is not None
-        if provider_format is not None and pending.is_waiting:
+        provider_format = _format_of(payload, chosen)
+        if provider_format is None:
+            continue
+        is_known = True
+        pending.cancel(FORMATS[provider_format].find_cancelled(payload), provider_format)
+        pending.add(_calls_as(payload, provider_format, text_calls=text_calls), provider_format)
+        if pending.is_waiting:
             answers = results_in(payload, provider_format)
             pending.answer(answers if answers or chosen is None else results_in(payload, detect(payload)))
     if not is_known:
         raise InvalidPayloadError(f"no provider's messages look like the {len(entries)} in the list; {_ADVICE}")
+    return pending
 
 
-def _read(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, text_calls: bool) -> ProviderFormat | None:
-    """Take a message's calls in, and say in whose format it was read; ``None`` for what is nobody's."""
-    provider_format = detect(payload) if chosen is None else chosen
-    if chosen is None and provider_format is ProviderFormat.UNKNOWN and not _is_something(payload):
-        return None
-    wire = FORMATS[provider_format]
-    pending.cancel(wire.find_cancelled(payload), provider_format)
-    calls = wire.find_calls(payload)
+def _calls_in(
+    payload: Wire, chosen: ProviderFormat | None, *, text_calls: bool
+) -> tuple[list[FoundCall], ProviderFormat]:
+    """Find the calls of one message, and say in whose format it was read."""
+    provider_format = _format_of(payload, chosen)
+    if provider_format is None:
+        keys = ", ".join(map(repr, list(payload)[:5])) or "none"
+        raise InvalidPayloadError(f"no provider's message has these keys: {keys}; {_ADVICE}, or a provider_format")
+    return _calls_as(payload, provider_format, text_calls=text_calls), provider_format
+
+
+def _format_of(payload: Wire, chosen: ProviderFormat | None) -> ProviderFormat | None:
+    """Say in whose format a message is to be read; ``None`` for what is nobody's."""
+    if chosen is not None:
+        return chosen
+    detected = detect(payload)
+    return None if detected is _UNKNOWN and not _is_something(payload) else detected
+
+
+def _calls_as(payload: Wire, provider_format: ProviderFormat, *, text_calls: bool) -> list[FoundCall]:
+    calls = FORMATS[provider_format].find_calls(payload)
     if text_calls and not calls and provider_format is ProviderFormat.OPENAI:
         calls = calls_in_text(payload)
     if calls:
@@ -154,8 +170,7 @@ def _read(payload: Wire, chosen: ProviderFormat | None, pending: Pending, *, tex
         if isinstance(model, str):
             for call in calls:
                 call.metadata["model"] = model
-        pending.add(calls, provider_format)
-    return provider_format
+    return calls
 
 
 def _is_something(payload: Wire) -> bool:
