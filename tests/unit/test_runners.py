@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -15,6 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.support.waiting import wait_until
 from toolrelay.errors import ErrorCategory
 from toolrelay_worker.runners import Raised, Returned, Stopped, StopReason, StopSignal, TimedOut, ToolRunner
 
@@ -28,13 +28,6 @@ def runner() -> Iterator[ToolRunner]:
     runner = ToolRunner()
     yield runner
     runner.close()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE.total_seconds()
-    while not condition():
-        assert time.monotonic() < deadline, "the condition was never met"
-        time.sleep(0.001)
 
 
 def quit_python() -> NoReturn:
@@ -131,7 +124,7 @@ def test_a_thread_that_hangs_is_reported_on_time_and_counted_until_it_ends(runne
     assert runner.run(lambda: "others go on", timeout=PATIENCE) == Returned("others go on")
 
     let_go.set()
-    wait_until(lambda: runner.hung == 0)
+    wait_until(lambda: runner.hung == 0, "the tool to end")
 
 
 def test_a_task_is_cancelled_at_its_limit(runner: ToolRunner) -> None:
@@ -167,7 +160,7 @@ def test_a_task_that_swallows_its_cancellation_is_reported_on_time_and_counted(
     assert runner.hung == 1
 
     let_go.set()
-    wait_until(lambda: runner.hung == 0)
+    wait_until(lambda: runner.hung == 0, "the tool to end")
 
 
 def test_a_task_that_takes_its_cancellation_is_not_called_hung() -> None:
@@ -205,7 +198,7 @@ def test_whoever_wants_to_know_is_told_how_many_hang() -> None:
     for _ in range(3):
         runner.run(let_go.wait, timeout=timedelta(0))
     let_go.set()
-    wait_until(lambda: runner.hung == 0)
+    wait_until(lambda: runner.hung == 0, "the tool to end")
     runner.close()
 
     assert calls == [1, 2, 3]
@@ -216,7 +209,7 @@ def test_a_tool_that_loses_its_race_against_the_clock_does_not_change_the_outcom
 
     ended = runner.run(let_go.wait, timeout=timedelta(0))
     let_go.set()
-    wait_until(lambda: runner.hung == 0)
+    wait_until(lambda: runner.hung == 0, "the tool to end")
 
     assert ended == TimedOut()
 
@@ -244,7 +237,7 @@ def test_a_stop_from_another_thread_ends_the_wait_at_once(runner: ToolRunner, is
     assert ended == Stopped(StopReason(ErrorCategory.WORKER_LOST, "the lease is lost"))
     assert runner.hung == (0 if is_async else 1)
     let_go.set()
-    wait_until(lambda: runner.hung == 0)
+    wait_until(lambda: runner.hung == 0, "the tool to end")
 
 
 def test_a_call_that_was_stopped_before_it_began_is_never_begun(runner: ToolRunner) -> None:
@@ -370,7 +363,7 @@ def test_an_idle_thread_keeps_nothing_of_its_last_call_alive(runner: ToolRunner)
         gc.collect()
         return gone() is None
 
-    wait_until(is_gone)
+    wait_until(is_gone, "the call's objects to be let go of")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only systems that fork can lose their threads that way")
