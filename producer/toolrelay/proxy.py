@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from toolrelay._signatures import restore_signatures
 from toolrelay.formats import FORMATS
+from toolrelay.formats._gemini_signatures import restore_signatures
 from toolrelay.formats.payloads.calls import request_of
 from toolrelay.formats.payloads.endings import Finish, finish_of, wire_reason
 from toolrelay.formats.payloads.messages import find_results_in, payload_of
